@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * <sys/strsubr.h>: what in-tree drivers that are part of the stream head's
+ * business may ask of it.  Not installed.
+ */
+#ifndef _USTREAMS_SYS_STRSUBR_H
+#define _USTREAMS_SYS_STRSUBR_H
+
+#include <sys/stream.h>
+
+/*
+ * Weld the bottoms of two stream heads (their read queues) together, so that
+ * what one writes the other reads.  Both are fresh: nobody else knows them.
+ */
+void strweld(queue_t *a, queue_t *b);
+/* Join two new stream heads to a pipe: drivers/pipe.c. */
+void pipe_join(queue_t *a, queue_t *b);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * <ustreams.h>: calls of a STREAMS program that POSIX has for kernel
+ * descriptors, and what this library adds.
+ *
+ * A stream's descriptor is a real descriptor number of the process, close on
+ * exec by nature.  On a kernel descriptor every str_ call with a POSIX
+ * namesake passes through to it.  All calls return -1 with errno on failure
+ * and are safe from any thread; none may be called by a signal handler that
+ * interrupted another one (EDEADLK), unless that one was asleep.
+ */
+#ifndef _USTREAMS_H
+#define _USTREAMS_H
+
+#include <poll.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/stream.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- streams ------------------------------------------------------------ */
+
+/*
+ * Open /dev/streams/<driver>[/minor] or /dev/streams/clone/<driver>; oflag as
+ * open(2).  A descriptor, or -1: EAGAIN (no slot) EINVAL EMFILE ENOENT ENOSR
+ * ENXIO, or what the driver's open routine returned.
+ */
+int str_open(const char *path, int oflag, ...);
+/* A pipe: two streams, each end reads and writes.  EFAULT EMFILE ENOSR. */
+int str_pipe(int fd[2]);
+/*
+ * Drop the descriptor; the last one of a stream dismantles it, after waiting
+ * up to the close time (15 s, I_SETCLTIME) for its write queues to drain
+ * unless O_NONBLOCK is set.  EBADF.
+ */
+int str_close(int fd);
+
+/* As read(2) and write(2); see streams(7ustr) for modes and flow control. */
+ssize_t str_read(int fd, void *buf, size_t n);
+ssize_t str_readv(int fd, const struct iovec *iov, int iovcnt);
+ssize_t str_write(int fd, const void *buf, size_t n);
+ssize_t str_writev(int fd, const struct iovec *iov, int iovcnt);
+/* The commands of <stropts.h>. */
+int str_ioctl(int fd, int cmd, ...);
+/* As poll(2), streams and kernel descriptors together; ms -1 for ever. */
+int str_poll(struct pollfd *fds, nfds_t nfds, int ms);
+
+/* F_GETFL F_SETFL (O_NONBLOCK) F_GETFD F_SETFD F_DUPFD F_DUPFD_CLOEXEC. */
+int str_fcntl(int fd, int cmd, ...);
+int str_dup(int fd);
+int str_dup2(int fd, int fd2);
+/* st_mode is S_IFIFO for pipes, S_IFCHR for devices. */
+int str_fstat(int fd, struct stat *st);
+/* ESPIPE on a stream. */
+off_t str_lseek(int fd, off_t off, int whence);
+
+/* ---- zero copy ------------------------------------------------------------ */
+
+/* A message block of n bytes to fill and put; NULL: ENOSR.  freemsg() frees. */
+mblk_t *str_mblkalloc(size_t n);
+/* Send mp, of any type.  Consumed only on 0.  Errors as putmsg. */
+int str_putmblk(int fd, mblk_t *mp);
+/* Receive the first message: the very blocks that were put; yours on 0. */
+int str_getmblk(int fd, mblk_t **mpp);
+
+/* ---- modules and drivers --------------------------------------------------- */
+
+/*
+ * Make a module (for I_PUSH) or driver (for str_open) known; name 1..8
+ * characters, flags D_MP... of <sys/stream.h>.  The table is copied; its
+ * procedures must stay.  Register before fork.  -1: EINVAL (name, table or
+ * flags) EEXIST ENOSPC ENOMEM.
+ */
+int ustr_register_module(const char *name, struct streamtab *st, int flags);
+int ustr_register_driver(const char *name, struct streamtab *st, int flags);
+/* Each open of the driver is a plumbing group of its own. */
+#define USTR_INDEPENDENT 0x10000
+/* EBUSY while in use, ENOENT. */
+int ustr_unregister(const char *name);
+
+/* ---- the library itself ------------------------------------------------------ */
+
+/* "ustreams 0.1.0 buffer_cache=yes head_cache=yes heap=arena debug=0" */
+const char *ustr_version(void);
+/*
+ * Tunables by name: nstrpush strmsgsz strctlsz sthiwat stlowat cltime
+ * ioctltime.  ustr_tune: 0, or -1 EINVAL (unknown name, value out of range).
+ * ustr_tunable: the value, or -1 EINVAL.
+ */
+int ustr_tune(const char *name, long value);
+long ustr_tunable(const char *name);
+/* Draw the stream: modules, queues, counts, flags.  EBADF ENOSTR. */
+int ustr_dump(int fd, FILE *to);
+
+/* Allocator figures of the whole arena, bytes and blocks. */
+struct ustr_memstat {
+	size_t ms_cap;		/* most the arena may grow to */
+	size_t ms_committed;	/* length of the arena file */
+	size_t ms_used;		/* bytes handed to caches and heap so far */
+	size_t ms_leaked;	/* bytes given up because their owner died */
+	size_t ms_trips;	/* magazines exchanged with the depots */
+	size_t ms_failures;	/* allocations refused */
+};
+int ustr_memstat(struct ustr_memstat *ms);
+
+/*
+ * Do the helper thread's work once: notice deaths, close what they held,
+ * waiting at most ms milliseconds for something to do (-1 for ever).
+ * Needed only with USTREAMS_HELPER=0.  The number of deaths noticed, or -1.
+ */
+int ustr_service(int ms);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* cache.c: depot exchange and growth of the caches of cache.h. */
+#include "cache.h"
+#include "arena.h"
+#include "heap.h"
+#include "lock.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define SLAB_MIN 65536
+#define REF_BITS 32 /* line numbers: enough for 256 GiB */
+
+struct cache_root *cache_root;
+
+/* Constructors are code: each process has its own pointers. */
+static void (*constructor[NCLASS])(void *);
+
+_Static_assert(sizeof(struct mag) <= 320, "a magazine fits heap class 320");
+_Static_assert(offsetof(struct cache, c_lock) % LINE == 0, "growth apart from the depot");
+
+/* ---- the depot's lists ------------------------------------------------------ */
+
+static struct mag *
+depot_mag(depot_t ref)
+{
+	uint64_t line = ref & (((uint64_t)1 << REF_BITS) - 1);
+
+	return line == 0 ? NULL : (struct mag *)((char *)arena + line * LINE);
+}
+
+static depot_t
+depot_ref(const struct mag *m, depot_t old)
+{
+	uint64_t line = m == NULL ? 0 : (uint64_t)((const char *)m - (char *)arena) / LINE;
+
+	return ((old >> REF_BITS) + 1) << REF_BITS | line;
+}
+
+static void
+depot_push(depot_t *list, struct mag *m)
+{
+	depot_t old = ld_rlx(list);
+
+	ASSERT(m->m_cap != 0);
+	do
+		st_rlx(&m->m_next, old);
+	while (!cas(list, &old, depot_ref(m, old)));
+}
+
+static struct mag *
+depot_pop(depot_t *list)
+{
+	depot_t old = ld_acq(list);
+	struct mag *m, *next;
+
+	do {
+		m = depot_mag(old);
+		if (m == NULL)
+			return NULL;
+		next = depot_mag(ld_rlx(&m->m_next)); /* invariant 3 */
+	} while (!cas(list, &old, depot_ref(next, old)));
+	return m;
+}
+
+/* ---- growth ------------------------------------------------------------------ */
+
+static bool
+slab_grow(struct cache *c)
+{
+	size_t n = c->c_slabsize;
+	char *p = arena_carve(n, LINE);
+
+	LOCK_HELD(&c->c_lock);
+	if (p == NULL)
+		p = arena_carve(n = c->c_size, LINE);
+	if (p == NULL)
+		return false;
+	plat_populate(p, n);
+	c->c_slab = p;
+	c->c_slabend = p + n;
+	return true;
+}
+
+/* Cut up to want objects into obj[]: how many. */
+static uint32_t
+slab_cut(struct slot *me, struct cache *c, void **obj, uint32_t want)
+{
+	uint32_t n = 0;
+
+	lock_enter(me, &c->c_lock, RANK_CACHE);
+	while (n < want && c->c_loose != NULL) {
+		obj[n++] = c->c_loose;
+		c->c_loose = *(void **)c->c_loose;
+	}
+	while (n < want) {
+		if ((size_t)(c->c_slabend - c->c_slab) < c->c_size && (n > 0 || !slab_grow(c)))
+			break;
+		obj[n++] = c->c_slab;
+		c->c_slab += c->c_size;
+		st_rlx(&c->c_made, c->c_made + 1);
+	}
+	lock_leave(me, &c->c_lock);
+	for (uint32_t i = 0; i < n; i++)
+		constructor[c->c_id](obj[i]);
+	return n;
+}
+
+/* An empty magazine for c, or NULL. */
+static struct mag *
+mag_new(struct cache *c)
+{
+	struct mag *m = depot_pop(&c->c_empty);
+
+	if (m != NULL)
+		return m;
+	m = heap_alloc(sizeof(*m));
+	if (m == NULL)
+		return NULL;
+	m->m_n = 0;
+	m->m_cap = c->c_magcap;
+	return m;
+}
+
+static void
+swap(struct magpair *mp)
+{
+	struct mag *m = mp->mp_loaded;
+
+	mp->mp_loaded = mp->mp_prev;
+	mp->mp_prev = m;
+}
+
+/* Put m in front; the one that falls out goes to the depot. */
+static void
+load(struct cache *c, struct magpair *mp, struct mag *m)
+{
+	struct mag *out = mp->mp_prev;
+
+	mp->mp_prev = mp->mp_loaded;
+	mp->mp_loaded = m;
+	if (out->m_cap == 0)
+		return;
+	depot_push(out->m_n > 0 ? &c->c_full : &c->c_empty, out);
+	faa(&c->c_trips, (size_t)1);
+}
+
+NOINLINE void *
+cache_alloc_slow(struct slot *me, unsigned int id)
+{
+	struct cache *c = &cache_root->cr_cache[id];
+	struct magpair *mp = &me->sl_mag[id];
+	void *single;
+	struct mag *m;
+
+	if (heap_fails())
+		goto refused;
+	if (mp->mp_prev->m_n > 0) {
+		swap(mp);
+		return cache_alloc(me, id);
+	}
+	m = depot_pop(&c->c_full);
+	if (m != NULL) {
+		load(c, mp, m);
+		return cache_alloc(me, id);
+	}
+	m = mp->mp_loaded->m_cap != 0 ? mp->mp_loaded : mag_new(c);
+	if (m == NULL) {
+		if (slab_cut(me, c, &single, 1) == 1)
+			return single;
+		goto refused;
+	}
+	if (m != mp->mp_loaded)
+		load(c, mp, m);
+	m->m_n = slab_cut(me, c, m->m_obj, m->m_cap);
+	if (m->m_n > 0)
+		return cache_alloc(me, id);
+refused:
+	faa(&c->c_failures, (size_t)1);
+	return NULL;
+}
+
+NOINLINE void
+cache_free_slow(struct slot *me, unsigned int id, void *p)
+{
+	struct cache *c = &cache_root->cr_cache[id];
+	struct magpair *mp = &me->sl_mag[id];
+	struct mag *m = NULL;
+
+	if (mp->mp_prev->m_n < mp->mp_prev->m_cap)
+		swap(mp);
+	else if ((m = mag_new(c)) != NULL)
+		load(c, mp, m);
+	else {
+		/* No memory for a magazine: nothing is lost, only slower. */
+		lock_enter(me, &c->c_lock, RANK_CACHE);
+		*(void **)p = c->c_loose;
+		c->c_loose = p;
+		lock_leave(me, &c->c_lock);
+		return;
+	}
+	cache_free(me, id, p);
+}
+
+/* ---- setting up ------------------------------------------------------------------ */
+
+int
+cache_init(void)
+{
+	cache_root = arena_root_make(ROOT_CACHE, sizeof(*cache_root));
+	return cache_root == NULL ? ENOMEM : 0;
+}
+
+void
+cache_setup(unsigned int id, size_t size, void (*construct)(void *))
+{
+	struct cache *c = &cache_root->cr_cache[id];
+	size_t slab;
+
+	ASSERT(id < NCLASS && size % LINE == 0);
+	constructor[id] = construct;
+	c->c_id = id;
+	c->c_size = size;
+	c->c_magcap = size <= 8192 ? MAG_MAX : size <= 65536 + LINE * 2 ? 8 : 2;
+	slab = size * MAG_MAX < SLAB_MIN ? SLAB_MIN : size * c->c_magcap;
+	c->c_slabsize = slab - slab % size;
+}
+
+void
+cache_attach(struct slot *s)
+{
+	for (unsigned int id = 0; id < NCLASS; id++) {
+		s->sl_mag[id].mp_loaded = &cache_root->cr_null;
+		s->sl_mag[id].mp_prev = &cache_root->cr_null;
+	}
+}
+
+void
+cache_detach(struct slot *s)
+{
+	for (unsigned int id = 0; id < NCLASS; id++) {
+		struct cache *c = &cache_root->cr_cache[id];
+
+		load(c, &s->sl_mag[id], &cache_root->cr_null);
+		load(c, &s->sl_mag[id], &cache_root->cr_null);
+	}
+}
+
+void
+cache_stat(size_t *made, size_t *trips, size_t *failures)
+{
+	*made = *trips = *failures = 0;
+	for (unsigned int id = 0; id < NCLASS; id++) {
+		struct cache *c = &cache_root->cr_cache[id];
+
+		*made += ld_rlx(&c->c_made) * c->c_size;
+		*trips += ld_rlx(&c->c_trips);
+		*failures += ld_rlx(&c->c_failures);
+	}
+}
+
+static bool
+depot_valid(depot_t list, bool full, uint32_t cap)
+{
+	size_t n = 0;
+
+	for (struct mag *m = depot_mag(list); m != NULL; m = depot_mag(m->m_next)) {
+		if (!arena_has(m) || m->m_cap != cap || m->m_n > cap ||
+		    full != (m->m_n > 0) || ++n > arena->ar_size / LINE)
+			return false;
+		for (uint32_t i = 0; i < m->m_n; i++)
+			if (!arena_has(m->m_obj[i]))
+				return false;
+	}
+	return true;
+}
+
+bool
+cache_valid(void)
+{
+	for (unsigned int id = 0; id < NCLASS; id++) {
+		struct cache *c = &cache_root->cr_cache[id];
+
+		if (c->c_size != 0 && (!depot_valid(c->c_full, true, c->c_magcap) ||
+			    !depot_valid(c->c_empty, false, c->c_magcap)))
+			return false;
+	}
+	return true;
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * cache.h: the object caches: magazines, depot, slabs.
+ *
+ * Level 4.  After Bonwick.  A cache hands out objects of one size in their
+ * constructed state.
+ *
+ *   thread's slot           depot (in the arena)            slabs
+ *   loaded  [oooooo..]      full  mag -> mag -> ...         |cut|cut|...uncut|
+ *   prev    [........]      empty mag -> ...
+ *
+ * The fast path moves one pointer between the caller and the thread's loaded
+ * magazine: no atomic operation.  When that is exhausted (or full) it swaps
+ * with prev; when that is no better, one magazine is exchanged with the depot
+ * by a compare-and-swap.  A producer that only allocates and a consumer that
+ * only frees thus cost one exchange each per magazine, which is what the
+ * message path does all day.
+ *
+ *   invariant 1: an object is in exactly one place: in use, in one magazine,
+ *                on the loose list, or uncut in a slab;
+ *   invariant 2: a magazine's words are touched only by the thread whose slot
+ *                holds it, or by who has just popped it from the depot;
+ *   invariant 3: magazines never go back to the heap, so the link of a popped
+ *                magazine may still be read; the depot's tag makes the stale
+ *                compare-and-swap fail.
+ *
+ * Objects stay with their cache for good: slabs are not taken apart again,
+ * which is what lets a depot list change by a single word.  (Rejected: giving
+ * empty slabs back; the working set of a message system returns.)
+ */
+#ifndef STREAMS_CACHE_H
+#define STREAMS_CACHE_H
+
+#include "slot.h"
+
+#define MAG_MAX 32 /* most objects of a magazine */
+
+struct mag {
+	uint64_t m_next;	/* A  next in the depot, tagged reference */
+	uint32_t m_n;		/* O  objects in it */
+	uint32_t m_cap;		/* O  objects it may hold; 0: the null magazine */
+	void *m_obj[MAG_MAX];	/* O */
+};
+
+/* A depot list: tag in the high bits, line number in the arena below. */
+typedef uint64_t depot_t;
+
+struct cache {
+	/* Line 0: constant. */
+	size_t c_size;		/* C  object size, multiple of a line */
+	uint32_t c_magcap;	/* C  objects per magazine */
+	uint32_t c_id;		/* C  class number */
+	size_t c_slabsize;	/* C  bytes carved at a time */
+	/* Line 1: the depot. */
+	depot_t c_full LINE_ALIGNED; /* A  magazines with objects */
+	depot_t c_empty;	/* A  magazines without */
+	size_t c_trips;		/* A  magazines exchanged */
+	size_t c_failures;	/* A  allocations refused */
+	/* Line 2: growth. */
+	uint32_t c_lock LINE_ALIGNED; /* A */
+	char *c_slab;		/* Q  uncut rest of the slab */
+	char *c_slabend;	/* Q  its end */
+	void *c_loose;		/* Q  objects for which no magazine was to be had */
+	size_t c_made;		/* Q  objects ever cut */
+};
+
+struct cache_root {
+	struct cache cr_cache[NCLASS];
+	struct mag cr_null;	/* C  holds nothing, may hold nothing */
+};
+
+extern struct cache_root *cache_root;
+
+/* Make the caches: 0 or ENOMEM. */
+int cache_init(void);
+/* Give class id its object size and the constructor of this process. */
+void cache_setup(unsigned int id, size_t size, void (*construct)(void *));
+/* Give a new slot its null magazines. */
+void cache_attach(struct slot *s);
+/* Hand the magazines of a leaving (or dead, idle) thread to the depot. */
+void cache_detach(struct slot *s);
+/* Figures summed over all caches. */
+void cache_stat(size_t *made, size_t *trips, size_t *failures);
+/* Walk the caches: true if every magazine and count is sound. */
+bool cache_valid(void);
+
+void *cache_alloc_slow(struct slot *me, unsigned int id);
+void cache_free_slow(struct slot *me, unsigned int id, void *p);
+
+/* A constructed object of class id, or NULL. */
+INLINE void *
+cache_alloc(struct slot *me, unsigned int id)
+{
+	struct mag *m = me->sl_mag[id].mp_loaded;
+
+	if (likely(m->m_n > 0))
+		return m->m_obj[--m->m_n];
+	return cache_alloc_slow(me, id);
+}
+
+/* Give it back, constructed. */
+INLINE void
+cache_free(struct slot *me, unsigned int id, void *p)
+{
+	struct mag *m = me->sl_mag[id].mp_loaded;
+
+	if (likely(m->m_n < m->m_cap))
+		m->m_obj[m->m_n++] = p;
+	else
+		cache_free_slow(me, id, p);
+}
+
+#endif

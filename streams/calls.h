@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * calls.h: what the public calls of ustreams.c do once inside.
+ *
+ * Level 10.  Each runs between call_enter and call_leave and returns 0 or an
+ * errno.
+ */
+#ifndef STREAMS_CALLS_H
+#define STREAMS_CALLS_H
+
+#include "fd.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stropts.h>
+#include <sys/uio.h>
+
+/* head_read.c */
+int head_read(struct call *c, const struct iovec *iov, int n, size_t *got);
+
+/* head_getmsg.c: flags as getpmsg; *rval MORECTL, MOREDATA. */
+int head_getmsg(struct call *c, struct strbuf *ctl, struct strbuf *data, int *bandp,
+	int *flagsp, bool pmsg, int *rval);
+int head_getmblk(struct call *c, mblk_t **mpp);
+int head_peek(struct call *c, struct strpeek *pk, int *rval);
+/* Band of the first message, or -1; must hold no lock. */
+int head_firstband(struct call *c, int *pri);
+int head_nread(struct call *c, int *bytes, int *rval);
+int head_ckband(struct call *c, int band, int *rval);
+
+/* head_write.c */
+int head_write(struct call *c, const struct iovec *iov, int n, size_t *done);
+int head_putmsg(struct call *c, const struct strbuf *ctl, const struct strbuf *data, int band,
+	int flags, bool pmsg);
+int head_putmblk(struct call *c, mblk_t *mp);
+
+/* head_ioctl.c: the argument as str_ioctl found it. */
+int head_ioctl(struct call *c, int cmd, void *arg, int *rval);
+
+/* head_poll.c: descriptors of all kinds, without an enclosing call. */
+int head_poll(struct pollfd *fds, nfds_t n, int ms, int *ready);
+
+/* dump.c */
+int head_dump(struct call *c, FILE *to);
+
+#endif

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* conf.c: the modules and drivers that come with the library. */
+#include "registry.h"
+
+extern struct streamtab pipeinfo, echoinfo, nulsinfo;
+extern struct streamtab pipemodinfo, nullmodinfo;
+
+const struct conf conf_table[] = {
+	{ "pipemod", &pipemodinfo, D_MP, false },
+	{ "nullmod", &nullmodinfo, D_MP, false },
+	{ "pipe", &pipeinfo, D_MP | USTR_INDEPENDENT, true },
+	{ "echo", &echoinfo, D_MP | USTR_INDEPENDENT, true },
+	{ "nuls", &nulsinfo, D_MP | USTR_INDEPENDENT, true },
+	{ NULL, NULL, 0, false },
+};

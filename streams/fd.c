@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* fd.c: the descriptor table; entering and sleeping; labels as in fd.h. */
+#include "fd.h"
+#include "heap.h"
+#include "helper.h"
+
+#include <string.h>
+
+#define YIELDS 14 /* before the first sleep: about 10 us */
+
+/* Placeholder of this process: what stream descriptors are duplicates of. */
+static int placeholder = -1;
+static struct plat_file placeholder_id;
+
+/* ---- entering ------------------------------------------------------------------ */
+
+int
+fd_foreign(int fd)
+{
+	return fd >= 0 && plat_isopen(fd) ? ENOSTR : EBADF;
+}
+
+NOINLINE int
+call_enter_slow(struct call *c, int fd)
+{
+	struct slot *me = slot_tls;
+	int error;
+
+	/* Nothing of ours was ever opened: do not even make an arena for it. */
+	if (slot_root == NULL)
+		return fd_foreign(fd);
+	if (me == NULL || me->sl_pslot != slot_wipe->w_proc) {
+		me = slot_attach(&error);
+		if (me == NULL)
+			return error == EBADF && plat_isopen(fd) ? EBADF : error;
+	} else {
+		st_rel(&me->sl_home, NULL); /* E3 failed */
+	}
+	for (;;) {
+		struct fdent *e = fd_entry(me->sl_pslot, fd);
+
+		if (e == NULL || (c->c_file = ld_acq(&e->fe_file)) == NULL)
+			return fd_foreign(fd);
+		c->c_me = me;
+		c->c_fd = fd;
+		c->c_sigpipe = false;
+		c->c_group = ld_acq(&e->fe_group);
+		if (!plumb_enter(me, c->c_group)) {
+			plumb_wait(me, c->c_group);
+			continue;
+		}
+		if (ld_seq(&e->fe_file) == c->c_file && ld_acq(&e->fe_group) == c->c_group)
+			break;
+		st_rel(&me->sl_home, NULL);
+	}
+	c->c_head = c->c_file->f_head;
+	return 0;
+}
+
+int
+call_reenter(struct call *c)
+{
+	struct file *f = c->c_file;
+	bool sigpipe = c->c_sigpipe;
+	int error = call_enter(c, c->c_fd);
+
+	if (error == 0 && c->c_file != f) {
+		call_leave(c);
+		error = EBADF;
+	}
+	if (error != 0) {
+		c->c_group = NULL;
+		error = EBADF;
+	}
+	c->c_sigpipe = sigpipe;
+	return error;
+}
+
+bool
+call_same(const struct call *c)
+{
+	struct fdent *e = fd_entry(c->c_me->sl_pslot, c->c_fd);
+
+	return ld_seq(&e->fe_file) == c->c_file;
+}
+
+static int
+step_out(struct call *c)
+{
+	plumb_leave(c->c_me, c->c_group);
+	plat_yield();
+	return call_reenter(c);
+}
+
+int
+call_sleep(struct call *c, struct waitq *wq, bool (*ready)(struct call *, void *),
+	void *arg, int64_t deadline)
+{
+	struct slot *me = c->c_me;
+	int error, again;
+
+	for (int i = 0; i < YIELDS; i++) {
+		error = step_out(c);
+		if (error != 0)
+			return error;
+		if (ready(c, arg))
+			return 0;
+	}
+	wait_begin(me);
+	wait_on(wq, me);
+	if (ready(c, arg)) { /* S4 */
+		wait_off(wq, me);
+		wait_end(me);
+		return 0;
+	}
+	error = 0;
+	if (call_same(c)) {
+		plumb_leave(me, c->c_group);
+		helper_needed();
+		error = wait_sleep(me, deadline);
+	} else {
+		plumb_leave(me, c->c_group);
+	}
+	wait_end(me);
+	again = call_reenter(c);
+	if (again != 0)
+		return again;
+	wait_off(wq, me);
+	if (error == 0 || ready(c, arg))
+		return 0;
+	plumb_leave(me, c->c_group);
+	c->c_group = NULL;
+	return error == ETIMEDOUT ? ETIME : error;
+}
+
+/* ---- the table --------------------------------------------------------------------- */
+
+int
+fd_init(struct proc *p)
+{
+	if (p->pr_fd0 == NULL)
+		p->pr_fd0 = heap_alloc(FD_INLINE * sizeof(struct fdent));
+	if (p->pr_fd == NULL)
+		p->pr_fd = heap_zalloc(FD_CHUNKS * sizeof(struct fdent *));
+	if (p->pr_fd0 == NULL || p->pr_fd == NULL)
+		return ENOMEM;
+	memset(p->pr_fd0, 0, FD_INLINE * sizeof(struct fdent));
+	for (int i = 0; i < FD_CHUNKS; i++)
+		if (p->pr_fd[i] != NULL)
+			memset(p->pr_fd[i], 0, FD_CHUNK * sizeof(struct fdent));
+	return 0;
+}
+
+struct file *
+fd_file(struct stdata *sd, int oflag)
+{
+	struct file *f = heap_zalloc(sizeof(*f));
+
+	if (f == NULL)
+		return NULL;
+	f->f_ref = 1;
+	f->f_flags = (uint32_t)oflag & (O_ACCMODE | O_NONBLOCK);
+	f->f_head = sd;
+	return f;
+}
+
+/* One reference less; the last one closes. */
+static void
+file_rele(struct file *f, bool drain)
+{
+	struct stdata *sd = f->f_head;
+	int oflag = (int)ld_rlx(&f->f_flags);
+
+	if (fas(&f->f_ref, 1u) != 1)
+		return;
+	heap_free(f, sizeof(*f));
+	head_close(sd, oflag, drain);
+}
+
+/* The entry of fd, its chunk made if it was not there; NULL without memory. */
+static struct fdent *
+entry_make(struct proc *p, int fd)
+{
+	struct fdent *chunk, *none = NULL;
+	int at = fd / FD_CHUNK;
+
+	if (fd < FD_INLINE)
+		return &p->pr_fd0[fd];
+	if (fd >= FD_CHUNK * FD_CHUNKS)
+		return NULL;
+	if (ld_acq(&p->pr_fd[at]) == NULL) {
+		chunk = heap_zalloc(FD_CHUNK * sizeof(*chunk));
+		if (chunk == NULL)
+			return NULL;
+		if (!cas(&p->pr_fd[at], &none, chunk))
+			heap_free(chunk, FD_CHUNK * sizeof(*chunk));
+	}
+	return fd_entry(p, fd);
+}
+
+/* E4: whoever turns a non-NULL entry to NULL drops its reference. */
+static struct file *
+entry_clear(struct fdent *e)
+{
+	struct file *f = xchg(&e->fe_file, NULL);
+
+	if (f != NULL) {
+		/* Sleepers of this process find their descriptor gone. */
+		wait_wakeall(&f->f_head->sd_rwait);
+		wait_wakeall(&f->f_head->sd_wwait);
+	}
+	return f;
+}
+
+/* The placeholder, made on first use: 0 or an errno. */
+static int
+have_placeholder(void)
+{
+	if (placeholder >= 0 && plat_same(placeholder, &placeholder_id))
+		return 0;
+	/* Never made, or somebody closed it and the number may be his by now. */
+	placeholder = plat_placeholder();
+	if (placeholder < 0)
+		return errno;
+	return plat_identify(placeholder, &placeholder_id);
+}
+
+/* A descriptor number of our own: it or -errno. */
+static int
+reserve(int min)
+{
+	int error = have_placeholder(), fd;
+
+	if (error != 0)
+		return -error;
+	fd = plat_dupfd(placeholder, min);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Point number fd at f; an entry still there was closed behind our back. */
+static int
+point(struct proc *p, int fd, struct file *f, bool cloexec)
+{
+	struct fdent *e = entry_make(p, fd);
+	struct file *old;
+
+	if (e == NULL)
+		return ENOMEM;
+	old = entry_clear(e);
+	if (old != NULL)
+		file_rele(old, false);
+	st_rlx(&e->fe_cloexec, (uint32_t)cloexec);
+	st_rel(&e->fe_group, head_group(f->f_head));
+	(void)xchg(&e->fe_file, f);
+	return 0;
+}
+
+int
+fd_install(struct file *f, int min, bool cloexec)
+{
+	struct slot *me = slot_self();
+	int fd = me != NULL ? reserve(min) : -EBADF, error;
+
+	if (fd < 0) {
+		file_rele(f, false);
+		return fd;
+	}
+	error = point(me->sl_pslot, fd, f, cloexec);
+	if (error == 0)
+		return fd;
+	plat_close(fd);
+	file_rele(f, false);
+	return -error;
+}
+
+/* A counted reference to the file of fd: 0 or an errno. */
+static int
+hold(int fd, struct file **fp)
+{
+	struct call c;
+	int error = call_enter(&c, fd);
+
+	if (error != 0)
+		return error;
+	faa(&c.c_file->f_ref, 1u);
+	*fp = c.c_file;
+	call_leave(&c);
+	return 0;
+}
+
+int
+fd_dup(int fd, int min, bool cloexec)
+{
+	struct file *f;
+	int error;
+
+	if (min < 0)
+		return -EINVAL;
+	error = hold(fd, &f);
+	return error != 0 ? -error : fd_install(f, min, cloexec);
+}
+
+int
+fd_dup2(int fd, int to)
+{
+	struct slot *me;
+	struct fdent *e;
+	struct file *f, *old;
+	int error = hold(fd, &f);
+
+	if (error != 0)
+		return -error;
+	me = slot_tls;
+	if (fd == to) {
+		file_rele(f, false);
+		return to;
+	}
+	e = to < 0 ? NULL : entry_make(me->sl_pslot, to);
+	error = to < 0 ? EBADF : e == NULL ? ENOMEM : have_placeholder();
+	if (error != 0) {
+		file_rele(f, false);
+		return -error;
+	}
+	old = entry_clear(e);
+	if (old != NULL)
+		file_rele(old, true);
+	if (plat_dup2(placeholder, to) < 0) {
+		error = errno;
+		file_rele(f, false);
+		return -error;
+	}
+	error = point(me->sl_pslot, to, f, false);
+	return error != 0 ? -error : to;
+}
+
+int
+fd_close(int fd, bool drain)
+{
+	struct slot *me = slot_self();
+	struct fdent *e = me != NULL ? fd_entry(me->sl_pslot, fd) : NULL;
+	struct file *f = e != NULL ? entry_clear(e) : NULL;
+
+	if (f == NULL)
+		return EBADF;
+	plat_close(fd);
+	file_rele(f, drain);
+	return 0;
+}
+
+static void
+closechunk(struct fdent *e, int n, bool drain)
+{
+	for (; n-- > 0; e++) {
+		struct file *f = ld_acq(&e->fe_file) != NULL ? entry_clear(e) : NULL;
+
+		if (f != NULL)
+			file_rele(f, drain);
+	}
+}
+
+void
+fd_closeall(struct proc *p, bool drain)
+{
+	if (p->pr_fd0 == NULL)
+		return;
+	closechunk(p->pr_fd0, FD_INLINE, drain);
+	for (int i = 0; i < FD_CHUNKS; i++)
+		if (ld_acq(&p->pr_fd[i]) != NULL)
+			closechunk(p->pr_fd[i], FD_CHUNK, drain);
+}
+
+/* Entries base .. base + n - 1 for the embryo of a fork. */
+static void
+copychunk(struct fdent *to, const struct fdent *from, int base, int n)
+{
+	for (int i = 0; i < n; i++) {
+		struct file *f;
+
+		if (ld_rlx(&from[i].fe_file) == NULL || hold(base + i, &f) != 0)
+			continue;
+		to[i].fe_cloexec = ld_rlx(&from[i].fe_cloexec);
+		st_rel(&to[i].fe_group, head_group(f->f_head));
+		st_rel(&to[i].fe_file, f);
+	}
+}
+
+int
+fd_copy(struct proc *from, struct proc *to)
+{
+	copychunk(to->pr_fd0, from->pr_fd0, 0, FD_INLINE);
+	for (int i = 0; i < FD_CHUNKS; i++) {
+		struct fdent *chunk = ld_acq(&from->pr_fd[i]);
+
+		if (chunk == NULL)
+			continue;
+		if (to->pr_fd[i] == NULL)
+			to->pr_fd[i] = heap_zalloc(FD_CHUNK * sizeof(*chunk));
+		if (to->pr_fd[i] == NULL)
+			return ENOMEM;
+		copychunk(to->pr_fd[i], chunk, i * FD_CHUNK, FD_CHUNK);
+	}
+	return 0;
+}

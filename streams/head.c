@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* head.c: a stream head's life: open, push, pop, close, pipes. */
+#include "head.h"
+#include "arena.h"
+#include "cache.h"
+#include "fd.h"
+#include "flow.h"
+#include "heap.h"
+#include "putnext.h"
+
+#include <errno.h>
+#include <stropts.h>
+#include <string.h>
+#include <sys/ddi.h>
+#include <sys/strsubr.h>
+#include <unistd.h>
+
+struct head_root *head_root;
+
+/* A head and its queue pair are one object. */
+struct headobj {
+	struct stdata ho_sd;
+	queue_t ho_q[2];
+};
+
+static struct queue_tables head_tables; /* C  the same in every process */
+
+_Static_assert(offsetof(struct stdata, sd_rwait) == LINE, "waiting on line 1");
+_Static_assert(offsetof(struct stdata, sd_plumber) == LINE * 2, "plumbing on line 2");
+
+/* ---- setting up -------------------------------------------------------------------- */
+
+/* A back-enable reached the write side of a head: writers look again. */
+static int
+head_wsrv(queue_t *q)
+{
+	wait_wake(&q->q_stream->sd_wwait);
+	return 0;
+}
+
+/* Nobody puts to a head's write queue but a FIFO's or pipe's lower half gone wrong. */
+static int
+head_wput(queue_t *q, mblk_t *mp)
+{
+	putnext(q, mp);
+	return 0;
+}
+
+static struct module_info head_info = { 0, "strhead", 0, INFPSZ, 65536, 8192 };
+static struct qinit head_rinit = { head_rput, NULL, NULL, NULL, NULL, &head_info, NULL };
+static struct qinit head_winit = { head_wput, head_wsrv, NULL, NULL, NULL, &head_info, NULL };
+
+static void
+construct(void *p)
+{
+	memset(p, 0, sizeof(struct headobj));
+}
+
+int
+head_init(void)
+{
+	struct side {
+		struct qinit qinit;
+		struct module_info info;
+		char name[16];
+	} *sd;
+
+	head_root = arena_root_make(ROOT_HEAD, sizeof(*head_root) + sizeof(*sd));
+	if (head_root == NULL)
+		return ENOMEM;
+	head_root->hr_nstrpush = 64;
+	head_root->hr_strmsgsz = 262144;
+	head_root->hr_strctlsz = 4096;
+	head_root->hr_hiwat = 65536;
+	head_root->hr_lowat = 8192;
+	head_root->hr_cltime = 15000;
+	head_root->hr_ioctltime = 15000;
+	sd = (struct side *)(head_root + 1);
+	sd->info = head_info;
+	strcpy(sd->name, "strhead");
+	sd->info.mi_idname = sd->name;
+	sd->qinit.qi_minfo = &sd->info;
+	return 0;
+}
+
+void
+head_init_process(void)
+{
+	uint32_t idx = NPROCS - 2;
+
+	put_procs[idx] = (struct procs){ head_rinit.qi_putp, put_absent.pc_srv, NULL, NULL };
+	put_procs[idx + 1] = (struct procs){ head_winit.qi_putp, head_winit.qi_srvp, NULL, NULL };
+	head_tables.qt_rd = head_tables.qt_wr = (struct qinit *)(head_root + 1);
+	head_tables.qt_idx = idx;
+	head_tables.qt_wrsrv = true;
+	if (USTR_HEAD_CACHE)
+		cache_setup(CLASS_HEAD, sizeof(struct headobj), construct);
+}
+
+static cred_t
+head_cred(void)
+{
+	return (cred_t){ 1, geteuid(), getegid(), getuid(), getgid() };
+}
+
+/* ---- making and freeing --------------------------------------------------------------- */
+
+struct stdata *
+head_alloc(struct group *g, uint32_t kind)
+{
+	struct slot *me = slot_self();
+	struct headobj *ho;
+	struct stdata *sd;
+
+	if (me == NULL)
+		return NULL;
+	if (USTR_HEAD_CACHE)
+		ho = heap_fails() ? NULL : cache_alloc(me, CLASS_HEAD);
+	else
+		ho = heap_alloc(sizeof(*ho));
+	if (ho == NULL)
+		return NULL;
+	memset(ho, 0, sizeof(*ho));
+	sd = &ho->ho_sd;
+	sd->sd_rq = ho->ho_q;
+	sd->sd_kind = kind;
+	sd->sd_wopt = kind == HEAD_PIPE ? 0 : SNDZERO;
+	sd->sd_ropt = RNORM | RPROTNORM;
+	sd->sd_cltime = (uint32_t)head_root->hr_cltime;
+	sd->sd_id = faa(&head_root->hr_nextid, 1u) + 1;
+	sd->sd_uid = geteuid();
+	sd->sd_gid = getegid();
+	queue_setup(ho->ho_q, &head_tables, 0);
+	for (queue_t *q = ho->ho_q; q < ho->ho_q + 2; q++) {
+		q->q_stream = sd;
+		q->q_runq = &g->g_run;
+		q->q_hiwat = (size_t)ld_rlx(&head_root->hr_hiwat);
+		q->q_lowat = (size_t)ld_rlx(&head_root->hr_lowat);
+		q->q_kind |= q == ho->ho_q ? QK_HEADR : QK_HEADW;
+	}
+	head_wq(sd)->q_next = plumb_root->pl_deadend + 1;
+	plumb_resolve(sd->sd_rq);
+	return sd;
+}
+
+void
+head_free(struct stdata *sd)
+{
+	struct slot *me = slot_self();
+	queue_t *rq = sd->sd_rq;
+
+	hq_flush(sd, FLUSHALL, -1);
+	band_freeall(rq);
+	band_freeall(rq + 1);
+	if (!USTR_HEAD_CACHE)
+		heap_free(sd, sizeof(struct headobj));
+	else if (me != NULL)
+		cache_free(me, CLASS_HEAD, sd);
+}
+
+/* ---- being the plumber ------------------------------------------------------------------ */
+
+/* Try to become sd_plumber; *step as plat_backoff()'s, for the wait between. */
+static bool
+plumber_try(struct slot *me, struct stdata *sd)
+{
+	uint32_t owner = ld_seq(&sd->sd_plumber);
+	struct slot *s = slot_at(owner);
+
+	/* A dead plumber's stream stays as it was left. */
+	if (owner != 0 && !(s != NULL && slot_dead(s)))
+		return false;
+	return cas(&sd->sd_plumber, &owner, me->sl_id);
+}
+
+int
+head_plumb_enter(struct call *c)
+{
+	unsigned int step = 0;
+
+	while (!plumber_try(c->c_me, c->c_head)) {
+		plumb_leave(c->c_me, c->c_group);
+		plat_backoff(&step);
+		if (call_reenter(c) != 0)
+			return EBADF;
+	}
+	return 0;
+}
+
+void
+head_enter(struct slot *me, struct stdata *sd)
+{
+	struct group *g = head_group(sd);
+	unsigned int step = 0;
+
+	for (;;) {
+		while (!plumb_enter(me, g))
+			plumb_wait(me, g);
+		if (plumber_try(me, sd))
+			return;
+		plumb_leave(me, g);
+		plat_backoff(&step);
+	}
+}
+
+void
+head_plumb_leave(struct stdata *sd)
+{
+	(void)xchg(&sd->sd_plumber, 0u);
+}
+
+/* ---- modules ------------------------------------------------------------------------------- */
+
+struct regent *
+head_entry(const queue_t *q)
+{
+	return &registry->rg_ent[(q->q_qidx - 2) / 2];
+}
+
+struct regent *
+head_module(struct stdata *sd, uint32_t i)
+{
+	queue_t *q = head_wq(sd)->q_next;
+
+	for (; q != NULL && q->q_stream == sd && !(q->q_kind & (QK_DRIVER | QK_DEADEND));
+	     q = q->q_next)
+		if (i-- == 0)
+			return head_entry(q);
+	return NULL;
+}
+
+queue_t *
+head_pair(struct stdata *sd, struct regent *re, uint32_t kind)
+{
+	queue_t *rq = queue_alloc();
+
+	if (rq == NULL)
+		return NULL;
+	queue_setup(rq, &re->re_tables, kind);
+	if (registry_perims(re, rq) != 0) {
+		queue_free(rq);
+		return NULL;
+	}
+	rq->q_stream = rq[1].q_stream = sd;
+	rq->q_runq = rq[1].q_runq = sd->sd_rq->q_runq;
+	rq->q_next = sd->sd_rq;
+	rq[1].q_next = kind & QK_DRIVER ? NULL : head_wq(sd)->q_next;
+	return rq;
+}
+
+void
+head_unpair(struct regent *re, queue_t *rq)
+{
+	rq->q_next = rq[1].q_next = NULL;
+	queue_drain(rq);
+	registry_unperims(re, rq);
+	queue_free(rq);
+}
+
+int
+head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag)
+{
+	const struct procs *pc = &put_procs[rq->q_qidx];
+	cred_t cr = head_cred();
+	int error = 0;
+
+	if (rq->q_perim != NULL)
+		perim_enter(me, rq->q_perim);
+	if (pc->pc_open != NULL)
+		error = pc->pc_open(rq, dev, oflag, sflag, &cr);
+	if (rq->q_perim != NULL)
+		perim_leave(me, rq->q_perim);
+	if (error == 0)
+		qprocson(rq);
+	return error == OPENFAIL ? ENXIO : error;
+}
+
+static void
+run_close(struct slot *me, queue_t *rq, int oflag)
+{
+	const struct procs *pc = &put_procs[rq->q_qidx];
+	cred_t cr = head_cred();
+
+	if (rq->q_perim != NULL)
+		perim_enter(me, rq->q_perim);
+	if (pc->pc_close != NULL)
+		pc->pc_close(rq, oflag, &cr);
+	qprocsoff(rq);
+	if (rq->q_perim != NULL)
+		perim_leave(me, rq->q_perim);
+}
+
+int
+head_push(struct call *c, const char *name)
+{
+	struct stdata *sd = c->c_head;
+	dev_t dev = sd->sd_reg != NULL ? makedevice(sd->sd_reg->re_major, sd->sd_minor) : 0;
+	struct regent *re;
+	queue_t *rq;
+	int error;
+
+	if ((long)ld_rlx(&sd->sd_pushed) >= ld_rlx(&head_root->hr_nstrpush))
+		return EINVAL;
+	re = registry_hold(name, strnlen(name, FMNAMESZ + 1), REG_MODULE);
+	if (re == NULL)
+		return EINVAL;
+	rq = head_pair(sd, re, 0);
+	if (rq == NULL) {
+		registry_rele(re);
+		return ENOSR;
+	}
+	error = head_callopen(c->c_me, rq, &dev, (int)ld_rlx(&c->c_file->f_flags), MODOPEN);
+	if (error != 0) {
+		qprocsoff(rq);
+		head_unpair(re, rq);
+		registry_rele(re);
+		return error;
+	}
+	st_rlx(&sd->sd_pushed, sd->sd_pushed + 1);
+	return 0;
+}
+
+void
+head_dispose(struct slot *me, queue_t *wq, int oflag)
+{
+	queue_t *rq = RD(wq);
+	struct regent *re = head_entry(rq);
+
+	run_close(me, rq, oflag);
+	head_unpair(re, rq);
+	registry_rele(re);
+}
+
+int
+head_pop(struct call *c)
+{
+	struct stdata *sd = c->c_head;
+
+	if (head_module(sd, 0) == NULL)
+		return EINVAL;
+	if (ld_rlx(&sd->sd_pushed) <= ld_rlx(&sd->sd_anchor) && geteuid() != 0)
+		return EPERM;
+	st_rlx(&sd->sd_pushed, sd->sd_pushed - 1);
+	if (sd->sd_anchor > sd->sd_pushed)
+		st_rlx(&sd->sd_anchor, sd->sd_pushed);
+	head_dispose(c->c_me, head_wq(sd)->q_next, (int)ld_rlx(&c->c_file->f_flags));
+	return 0;
+}
+
+/* ---- pipes ------------------------------------------------------------------------------------ */
+
+void
+strweld(queue_t *a, queue_t *b)
+{
+	plumb_weld(a, b);
+}
+
+int
+head_pipe(struct stdata *sd[2])
+{
+	struct group *g = plumb_alloc();
+
+	sd[0] = g != NULL ? head_alloc(g, HEAD_PIPE) : NULL;
+	sd[1] = sd[0] != NULL ? head_alloc(g, HEAD_PIPE) : NULL;
+	if (sd[1] == NULL) {
+		if (sd[0] != NULL)
+			head_free(sd[0]);
+		if (g != NULL)
+			plumb_rele(g);
+		return ENOSR;
+	}
+	sd[0]->sd_mate = sd[1];
+	sd[1]->sd_mate = sd[0];
+	pipe_join(sd[0]->sd_rq, sd[1]->sd_rq);
+	return 0;
+}

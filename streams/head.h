@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * head.h: the stream head.
+ *
+ * Level 10.  A stream head is where calls become messages and messages become
+ * results.  It is one object: struct stdata and its queue pair.
+ *
+ *     str_write        str_read                 head_write.c   head_read.c
+ *        │                ▲                                    head_getmsg.c
+ *   ┌────▼────────────────┴────┐
+ *   │ sd_state, options, waits │  struct stdata
+ *   │ write queue   read queue │  head_queue.c
+ *   └────┬────────────────▲────┘
+ *        ▼ putnext        │ head_rput                          head_put.c
+ *      modules, driver or the peer's read queue
+ *
+ * States (sd_state, A):
+ *
+ *   open ──M_HANGUP──► SD_HUP ──M_UNHANGUP──► open          put_hangup
+ *   open ──M_ERROR───► SD_RDERR, SD_WRERR ──M_ERROR 0──► open   put_error
+ *   open ──peer's last close──► SD_HUP | SD_BROKEN          head_dismantle
+ *   open ──own last close──► SD_CLOSING ──► freed           head_dismantle
+ *
+ * Life: made by head_alloc, kept by the open files that refer to it (sd_opens)
+ * and by sd_plumber, the one thread that pushes, pops or closes; freed by
+ * head_dismantle when the last file goes.
+ *
+ * Guard tags as in <sys/stream.h>; R is the registry lock, T the thread that
+ * is sd_plumber.
+ */
+#ifndef STREAMS_HEAD_H
+#define STREAMS_HEAD_H
+
+#include "plumb.h"
+#include "registry.h"
+#include "wait.h"
+
+#define CLASS_HEAD 16	/* cache of stream heads */
+#define WRITE_CUT 65536 /* a longer write is more than one message, bytes */
+
+struct stdata {
+	/* Line 0: looked at by every call. */
+	queue_t *sd_rq;		/* C  read queue; the write queue follows it */
+	uint32_t sd_state;	/* A  SD_* */
+	uint32_t sd_ropt;	/* A  I_SRDOPT */
+	uint32_t sd_wopt;	/* A  I_SWROPT */
+	uint32_t sd_eropt;	/* A  I_SERROPT */
+	int sd_rderr;		/* A  errno of SD_RDERR */
+	int sd_wrerr;		/* A  errno of SD_WRERR */
+	uint32_t sd_wroff;	/* A  bytes left free before written data */
+	uint32_t sd_pcproto;	/* A  an unread M_PCPROTO is queued */
+	size_t sd_spare[3];
+
+	/* Line 1: who sleeps. */
+	struct waitq sd_rwait LINE_ALIGNED; /* A  for messages */
+	struct waitq sd_wwait;	/* A  for room */
+
+	/* Line 2: plumbing. */
+	uint32_t sd_plumber LINE_ALIGNED; /* A  slot of who pushes, pops, closes */
+	uint32_t sd_opens;	/* A  open files */
+	uint32_t sd_pushed;	/* T  modules */
+	uint32_t sd_anchor;	/* T  depth below which a pop needs privilege */
+	uint32_t sd_kind;	/* C  HEAD_PIPE, HEAD_DEVICE */
+	uint32_t sd_minor;	/* C */
+	uint32_t sd_cltime;	/* A  close time, ms */
+	uint32_t sd_id;		/* C  number, for people */
+	struct stdata *sd_mate;	/* G  other end of a pipe */
+	struct regent *sd_reg;	/* C  the driver, or NULL */
+	struct stdata *sd_nextopen; /* R  next open stream of the driver */
+	uid_t sd_uid;		/* C  who made it */
+	gid_t sd_gid;		/* C */
+};
+
+enum { HEAD_PIPE, HEAD_DEVICE };
+
+/* sd_state */
+#define SD_HUP 0x01	/* hung up */
+#define SD_BROKEN 0x02	/* pipe: the other end is gone */
+#define SD_RDERR 0x04	/* M_ERROR for the read side */
+#define SD_WRERR 0x08	/* for the write side */
+#define SD_PLEX 0x10	/* linked below a multiplexor */
+#define SD_CLOSING 0x20	/* last close has begun */
+#define SD_TROUBLE (SD_HUP | SD_BROKEN | SD_RDERR | SD_WRERR | SD_PLEX)
+
+/* What a call minds (head_access). */
+#define ACC_HUP 0x01	 /* a hang-up: ENXIO */
+#define ACC_RDERR 0x02	 /* read error */
+#define ACC_WRERR 0x04	 /* write error */
+#define ACC_PIPE 0x08	 /* a broken pipe: EPIPE */
+#define ACC_SIGPIPE 0x10 /* ... with SIGPIPE */
+#define ACC_READ ACC_RDERR
+#define ACC_WRITE (ACC_HUP | ACC_WRERR | ACC_PIPE | ACC_SIGPIPE)
+#define ACC_PLUMB (ACC_HUP | ACC_RDERR | ACC_WRERR)
+
+struct file;
+struct call;
+
+/* Shared tunables, defaults of new streams: tune.c names them. */
+struct head_root {
+	long hr_nstrpush;	/* A  most modules on a stream */
+	long hr_strmsgsz;	/* A  largest data part, bytes */
+	long hr_strctlsz;	/* A  largest control part, bytes */
+	long hr_hiwat;		/* A  stream head's high-water mark */
+	long hr_lowat;		/* A  low-water mark */
+	long hr_cltime;		/* A  close time, ms */
+	long hr_ioctltime;	/* A  I_STR time-out, ms */
+	uint32_t hr_nextid;	/* A */
+	uint32_t hr_spare;
+};
+
+extern struct head_root *head_root;
+
+INLINE queue_t *
+head_wq(const struct stdata *sd)
+{
+	return sd->sd_rq + 1;
+}
+
+INLINE struct group *
+head_group(const struct stdata *sd)
+{
+	return plumb_group(sd->sd_rq);
+}
+
+/* ---- head.c: life and plumbing ---------------------------------------------------- */
+
+int head_init(void);		/* shared part, by the arena's creator */
+void head_init_process(void);	/* each process: procedures, cache class */
+/* A head in group g, bottom in the dead end; NULL without memory. */
+struct stdata *head_alloc(struct group *g, uint32_t kind);
+void head_free(struct stdata *sd);
+/* Become sd_plumber: within a call (0, EBADF), or from outside any group. */
+int head_plumb_enter(struct call *c);
+void head_enter(struct slot *me, struct stdata *sd);
+void head_plumb_leave(struct stdata *sd);
+/* Two welded heads: 0, ENOSR. */
+int head_pipe(struct stdata *sd[2]);
+int head_push(struct call *c, const char *name);
+int head_pop(struct call *c);
+/* The module i below the head (0: topmost), or NULL.  Inside the group. */
+struct regent *head_module(struct stdata *sd, uint32_t i);
+/* The entry that queue q was made from. */
+struct regent *head_entry(const queue_t *q);
+/* A pair for re on top of sd, not linked in yet: it or NULL; and away again. */
+queue_t *head_pair(struct stdata *sd, struct regent *re, uint32_t kind);
+void head_unpair(struct regent *re, queue_t *rq);
+/* Run an open routine inside its perimeter, linking the pair in if it did not. */
+int head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag);
+/* Close, unlink and free the pair whose write queue is wq. */
+void head_dispose(struct slot *me, queue_t *wq, int oflag);
+int head_rput(queue_t *q, mblk_t *mp);
+
+/* ---- head_open.c, head_close.c -------------------------------------------------------- */
+
+/* The stream of a device path, opened once more or newly: 0 or an errno. */
+int head_open(const char *path, int oflag, struct stdata **sdp);
+/* Nothing leads to sd any more: neither queues nor the run list. */
+void head_detach(struct slot *me, struct stdata *sd);
+/* Off the driver's list and freed; not in any group, nothing below it left. */
+void head_scrap(struct stdata *sd);
+/* A file of sd is gone; the last one takes the stream apart. */
+void head_close(struct stdata *sd, int oflag, bool drain);
+
+/* 0 or the errno of the access check (streamio 2) for ACC_* minds. */
+int head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe);
+
+/* ---- head_queue.c: the read queue --------------------------------------------------- */
+
+/* Queue an arriving message (any thread of the group) and wake readers. */
+void hq_put(struct stdata *sd, mblk_t *mp);
+void hq_lock(struct slot *me, queue_t *q);
+void hq_unlock(struct slot *me, queue_t *q);
+/* Under the reader lock: the first message, or NULL. */
+mblk_t *hq_first(struct slot *me, queue_t *q);
+/* Under it: take the first message off the list; count it with hq_got. */
+void hq_shift(queue_t *q, mblk_t *mp);
+/* Under it: what is left of the first message is rest. */
+void hq_replace(queue_t *q, mblk_t *mp, mblk_t *rest);
+/* Under it: bytes and blocks of class were got (F4..F6). */
+void hq_got(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks);
+/* The class a message was counted in: its band's, unless that could not be made. */
+#define MSG_UNCOUNTED 0x8000 /* b_flag, private */
+INLINE unsigned int
+hq_class(const mblk_t *mp)
+{
+	return unlikely(mp->b_flag & MSG_UNCOUNTED) ? 0 : queue_class(mp);
+}
+/* Anything there?  Needs no lock; true may be stale, false is not. */
+bool hq_any(queue_t *q);
+/* Drop messages, as flushq and flushband (band < 0: all). */
+void hq_flush(struct stdata *sd, int flag, int band);
+/* Messages there, and the first one (under the reader lock). */
+size_t hq_count(struct slot *me, queue_t *q);
+/* Bring q_count and the flags up to date, for tools and strqget. */
+void hq_refresh(queue_t *q);
+/* Water marks changed: refused writers try again. */
+void hq_remark(queue_t *q);
+/* A write on this stream: the next read is an answer, do not dally. */
+INLINE void
+hq_answering(queue_t *q)
+{
+	if (ld_rlx(&q->q_pace) != 0)
+		st_rlx(&q->q_pace, 0u);
+}
+
+#endif

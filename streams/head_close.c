@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * head_close.c: taking a stream apart.
+ *
+ * The last close, in order:
+ *   C1 SD_CLOSING set; from here on nobody opens or finds the stream
+ *   C2 the group drained (plumb_lock, plumb_unlock): no call is inside
+ *   C3 write queues given their time to drain
+ *   C4 modules closed from the top, then the driver; each qprocsoff unlinks
+ *   C5 a pipe: M_HANGUP to the other end, SD_BROKEN, both bottoms cut off
+ *   C6 off the driver's list, freed; the group too, with its last stream
+ */
+#include "fd.h"
+#include "head.h"
+
+/* ---- C3 ---------------------------------------------------------------------------- */
+
+static bool
+writes_left(struct stdata *sd)
+{
+	for (queue_t *q = head_wq(sd)->q_next; q != NULL && q->q_stream == sd; q = q->q_next)
+		if (ld_acq(&q->q_first) != NULL || ld_acq(&q->q_pfirst) != NULL)
+			return true;
+	return false;
+}
+
+/* Inside the group; leaves it to wait. */
+static void
+drain_writes(struct slot *me, struct stdata *sd)
+{
+	struct group *g = head_group(sd);
+	int64_t until = plat_now() + (int64_t)ld_rlx(&sd->sd_cltime) * 1000000;
+	unsigned int us = 50;
+
+	while (writes_left(sd) && !(ld_acq(&sd->sd_state) & SD_TROUBLE) && plat_now() < until) {
+		bool signalled;
+
+		plumb_leave(me, g);
+		signalled = !plat_nap(us);
+		us = us < 10000 ? us * 2 : us;
+		while (!plumb_enter(me, g))
+			plumb_wait(me, g);
+		if (signalled)
+			return;
+	}
+}
+
+/* ---- C5 ---------------------------------------------------------------------------- */
+
+/*
+ * The other end may be closing too: whoever finds sd_mate set, under
+ * plumb_lock, cuts both; outside it the pointer means nothing.
+ */
+static void
+mate_flag(struct slot *me, struct stdata *sd, uint32_t flags)
+{
+	struct group *g = head_group(sd);
+
+	plumb_lock(me, g);
+	if (sd->sd_mate != NULL) {
+		f_or(&sd->sd_mate->sd_state, flags);
+		wait_wake(&sd->sd_mate->sd_rwait);
+		wait_wake(&sd->sd_mate->sd_wwait);
+	}
+	plumb_unlock(me, g);
+}
+
+static void
+hang_up(struct slot *me, struct stdata *sd)
+{
+	mate_flag(me, sd, SD_BROKEN);
+	if (!putnextctl(head_wq(sd), M_HANGUP))
+		mate_flag(me, sd, SD_HUP); /* no memory for the message */
+}
+
+void
+head_detach(struct slot *me, struct stdata *sd)
+{
+	struct group *g = head_group(sd);
+	struct stdata *mate;
+
+	plumb_lock(me, g);
+	mate = sd->sd_mate;
+	if (mate != NULL) {
+		plumb_cut(sd->sd_rq);
+		plumb_cut(mate->sd_rq);
+		mate->sd_mate = NULL;
+	}
+	runq_forget(head_wq(sd));
+	plumb_unlock(me, g);
+}
+
+/* ---- C6 ---------------------------------------------------------------------------- */
+
+static void
+delist(struct slot *me, struct stdata *sd)
+{
+	struct stdata **link = &sd->sd_reg->re_open;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	while (*link != NULL && *link != sd)
+		link = &(*link)->sd_nextopen;
+	if (*link == sd)
+		*link = sd->sd_nextopen;
+	lock_leave(me, &registry->rg_lock);
+}
+
+/* Does the group die with this stream? */
+static bool
+owns_group(const struct stdata *sd)
+{
+	if (sd->sd_kind == HEAD_PIPE)
+		return sd->sd_mate == NULL;
+	return (sd->sd_reg->re_flags & USTR_INDEPENDENT) != 0;
+}
+
+void
+head_scrap(struct stdata *sd)
+{
+	struct slot *me = slot_self();
+	struct group *g = head_group(sd);
+	bool with_group;
+
+	if (sd->sd_reg != NULL)
+		delist(me, sd);
+	with_group = owns_group(sd);
+	head_free(sd);
+	if (with_group)
+		plumb_rele(g);
+}
+
+/* ---- the whole ------------------------------------------------------------------------ */
+
+static void
+dismantle(struct slot *me, struct stdata *sd, int oflag, bool drain)
+{
+	struct group *g = head_group(sd);
+
+	head_enter(me, sd);
+	plumb_lock(me, g); /* C2 */
+	plumb_unlock(me, g);
+	if (drain && !(oflag & O_NONBLOCK))
+		drain_writes(me, sd);
+	while (head_module(sd, 0) != NULL) /* C4 */
+		head_dispose(me, head_wq(sd)->q_next, oflag);
+	if (sd->sd_reg != NULL)
+		head_dispose(me, head_wq(sd)->q_next, oflag);
+	else
+		hang_up(me, sd); /* C5 */
+	head_detach(me, sd);
+	plumb_leave(me, g);
+	head_scrap(sd);
+}
+
+void
+head_close(struct stdata *sd, int oflag, bool drain)
+{
+	struct slot *me = slot_self();
+	bool last;
+
+	if (me == NULL)
+		return;
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	ASSERT(sd->sd_opens > 0);
+	last = --sd->sd_opens == 0;
+	if (last)
+		f_or(&sd->sd_state, SD_CLOSING); /* C1 */
+	lock_leave(me, &registry->rg_lock);
+	if (last)
+		dismantle(me, sd, oflag, drain);
+}

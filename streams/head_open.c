@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * head_open.c: device paths, and opening what they name.
+ *
+ *   /dev/streams/<driver>           minor 0
+ *   /dev/streams/<driver>/<minor>
+ *   /dev/streams/clone/<driver>     the next free minor
+ *
+ * Nothing of this exists on disk.  A minor that is open already is opened once
+ * more: its open routines run again, nothing is stacked.
+ */
+#include "fd.h"
+#include "head.h"
+
+#include <string.h>
+#include <sys/ddi.h>
+#include <sys/stat.h>
+
+#define DIR "/dev/streams/"
+#define CLONE "clone/"
+
+struct devname {
+	const char *dn_driver;
+	size_t dn_len;
+	unsigned long dn_minor;
+	bool dn_clone;
+};
+
+/* Not one of ours: whatever it is, it is no stream. */
+static int
+other(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 ? ENXIO : errno;
+}
+
+static int
+parse(const char *path, struct devname *dn)
+{
+	const char *p, *end;
+
+	if (strncmp(path, DIR, sizeof(DIR) - 1) != 0)
+		return other(path);
+	p = path + sizeof(DIR) - 1;
+	memset(dn, 0, sizeof(*dn));
+	dn->dn_clone = strncmp(p, CLONE, sizeof(CLONE) - 1) == 0;
+	if (dn->dn_clone)
+		p += sizeof(CLONE) - 1;
+	end = strchrnul(p, '/');
+	dn->dn_driver = p;
+	dn->dn_len = (size_t)(end - p);
+	if (*end == '\0')
+		return 0;
+	if (dn->dn_clone || end[1] == '\0')
+		return ENOENT;
+	for (p = end + 1; *p >= '0' && *p <= '9' && dn->dn_minor <= 0x0fffffff; p++)
+		dn->dn_minor = dn->dn_minor * 10 + (unsigned long)(*p - '0');
+	return *p == '\0' ? 0 : ENXIO;
+}
+
+/* ---- the open streams of a driver ------------------------------------------------- */
+
+static struct stdata *
+lookup(struct regent *re, uint32_t minor)
+{
+	struct stdata *sd = re->re_open;
+
+	while (sd != NULL && sd->sd_minor != minor)
+		sd = sd->sd_nextopen;
+	return sd;
+}
+
+/* Count one more open of the minor; *busy while its last close is under way. */
+static struct stdata *
+join(struct slot *me, struct regent *re, uint32_t minor, bool *busy)
+{
+	struct stdata *sd;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	sd = lookup(re, minor);
+	*busy = sd != NULL && (ld_rlx(&sd->sd_state) & SD_CLOSING);
+	if (sd != NULL && !*busy)
+		sd->sd_opens++;
+	lock_leave(me, &registry->rg_lock);
+	return *busy ? NULL : sd;
+}
+
+/* List sd under its minor, or under a free one: false if the minor is taken. */
+static bool
+enlist(struct slot *me, struct regent *re, struct stdata *sd, bool clone)
+{
+	bool ok = true;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	if (clone) {
+		do
+			sd->sd_minor = ++re->re_minor & 0x0fffffff;
+		while (sd->sd_minor == 0 || lookup(re, sd->sd_minor) != NULL);
+	} else {
+		ok = lookup(re, sd->sd_minor) == NULL;
+	}
+	if (ok) {
+		sd->sd_nextopen = re->re_open;
+		re->re_open = sd;
+	}
+	lock_leave(me, &registry->rg_lock);
+	return ok;
+}
+
+static struct group *
+group_for(struct slot *me, struct regent *re)
+{
+	struct group *g, *mine;
+
+	if (re->re_flags & USTR_INDEPENDENT)
+		return plumb_alloc();
+	if ((g = ld_acq(&re->re_group)) != NULL)
+		return g;
+	mine = plumb_alloc();
+	if (mine == NULL)
+		return NULL;
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	g = re->re_group;
+	if (g == NULL)
+		st_rel(&re->re_group, g = mine);
+	lock_leave(me, &registry->rg_lock);
+	if (g != mine)
+		plumb_rele(mine);
+	return g;
+}
+
+/* ---- opening ------------------------------------------------------------------------ */
+
+static int
+open_driver(struct slot *me, struct stdata *sd, int oflag, bool clone)
+{
+	struct regent *re = sd->sd_reg;
+	dev_t dev = makedevice(re->re_major, sd->sd_minor);
+	queue_t *rq = head_pair(sd, re, QK_DRIVER);
+	int error;
+
+	if (rq == NULL)
+		return ENOSR;
+	error = head_callopen(me, rq, &dev, oflag, clone ? CLONEOPEN : 0);
+	if (error != 0) {
+		qprocsoff(rq);
+		head_unpair(re, rq);
+	} else if (clone) {
+		st_rlx(&sd->sd_minor, getminor(dev));
+	}
+	return error;
+}
+
+/* A new stream; re's use is the stream's from now on, if 0 is returned. */
+static int
+open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag,
+	struct stdata **sdp)
+{
+	struct group *g = group_for(me, re);
+	struct stdata *sd = g != NULL ? head_alloc(g, HEAD_DEVICE) : NULL;
+	int error;
+
+	if (sd == NULL) {
+		if (g != NULL && (re->re_flags & USTR_INDEPENDENT))
+			plumb_rele(g);
+		return ENOSR;
+	}
+	sd->sd_reg = re;
+	sd->sd_opens = 1;
+	sd->sd_minor = (uint32_t)dn->dn_minor;
+	sd->sd_plumber = me->sl_id;
+	if (!enlist(me, re, sd, dn->dn_clone)) {
+		head_free(sd);
+		if (re->re_flags & USTR_INDEPENDENT)
+			plumb_rele(g);
+		return EAGAIN; /* somebody was faster: join him */
+	}
+	while (!plumb_enter(me, g))
+		plumb_wait(me, g);
+	error = open_driver(me, sd, oflag, dn->dn_clone);
+	if (error == 0)
+		head_plumb_leave(sd);
+	else
+		head_detach(me, sd);
+	plumb_leave(me, g);
+	if (error != 0)
+		head_scrap(sd);
+	*sdp = sd;
+	return error;
+}
+
+/* Run the open routines of an open stream again. */
+static int
+open_again(struct slot *me, struct stdata *sd, int oflag)
+{
+	dev_t dev = makedevice(sd->sd_reg->re_major, sd->sd_minor);
+	queue_t *q;
+	int error = 0;
+
+	head_enter(me, sd);
+	for (q = head_wq(sd)->q_next; error == 0 && q != NULL && q->q_stream == sd; q = q->q_next)
+		error = head_callopen(me, RD(q), &dev, oflag,
+			q->q_kind & QK_DRIVER ? 0 : MODOPEN);
+	head_plumb_leave(sd);
+	plumb_leave(me, head_group(sd));
+	return error;
+}
+
+int
+head_open(const char *path, int oflag, struct stdata **sdp)
+{
+	struct slot *me = slot_self();
+	struct devname dn;
+	struct regent *re;
+	unsigned int step = 0;
+	int error = parse(path, &dn);
+	bool busy;
+
+	if (error != 0)
+		return error;
+	re = registry_hold(dn.dn_driver, dn.dn_len, REG_DRIVER);
+	if (re == NULL)
+		return ENOENT;
+	for (;;) {
+		struct stdata *sd = NULL;
+
+		busy = false;
+		if (!dn.dn_clone)
+			sd = join(me, re, (uint32_t)dn.dn_minor, &busy);
+		if (sd != NULL) {
+			registry_rele(re); /* the stream has its own use */
+			error = open_again(me, sd, oflag);
+			if (error != 0)
+				head_close(sd, oflag, false);
+			*sdp = sd;
+			return error;
+		}
+		error = busy ? EAGAIN : open_new(me, re, &dn, oflag, sdp);
+		if (error != EAGAIN || (!busy && dn.dn_clone))
+			break;
+		plat_backoff(&step);
+	}
+	if (error != 0)
+		registry_rele(re);
+	return error;
+}

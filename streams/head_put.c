@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* head_put.c: what a message does when it arrives at a stream head. */
+#include "fd.h"
+#include "flow.h"
+#include "head.h"
+
+#include <stropts.h>
+#include <string.h>
+
+typedef void arrival(struct stdata *, mblk_t *);
+
+/* ---- queued ------------------------------------------------------------------------ */
+
+static void
+arrive_queued(struct stdata *sd, mblk_t *mp)
+{
+	hq_put(sd, mp);
+}
+
+/* One unread M_PCPROTO at a time: a second is freed. */
+static void
+arrive_pcproto(struct stdata *sd, mblk_t *mp)
+{
+	if (xchg(&sd->sd_pcproto, 1u) != 0)
+		freemsg(mp);
+	else
+		hq_put(sd, mp);
+}
+
+/* ---- state --------------------------------------------------------------------------- */
+
+static void
+wake_all(struct stdata *sd)
+{
+	wait_wake(&sd->sd_rwait);
+	wait_wake(&sd->sd_wwait);
+}
+
+static void
+arrive_hangup(struct stdata *sd, mblk_t *mp)
+{
+	f_or(&sd->sd_state, SD_HUP);
+	wake_all(sd);
+	freemsg(mp);
+}
+
+static void
+arrive_unhangup(struct stdata *sd, mblk_t *mp)
+{
+	f_and(&sd->sd_state, ~(uint32_t)SD_HUP);
+	wake_all(sd);
+	freemsg(mp);
+}
+
+static void
+set_error(struct stdata *sd, int *errp, uint32_t flag, unsigned char error)
+{
+	if (error == NOERROR)
+		return;
+	st_rel(errp, (int)error);
+	if (error != 0)
+		f_or(&sd->sd_state, flag);
+	else
+		f_and(&sd->sd_state, ~flag);
+}
+
+/* One byte: both sides; two: read, write.  Then everything below is flushed. */
+static void
+arrive_error(struct stdata *sd, mblk_t *mp)
+{
+	size_t n = (size_t)(mp->b_wptr - mp->b_rptr);
+	unsigned char rd, wr;
+
+	if (n == 0) {
+		freemsg(mp);
+		return;
+	}
+	rd = mp->b_rptr[0];
+	wr = n > 1 ? mp->b_rptr[1] : rd;
+	set_error(sd, &sd->sd_rderr, SD_RDERR, rd);
+	set_error(sd, &sd->sd_wrerr, SD_WRERR, wr);
+	wake_all(sd);
+	freemsg(mp);
+	if ((rd != 0 && rd != NOERROR) || (wr != 0 && wr != NOERROR))
+		(void)putnextctl1(head_wq(sd), M_FLUSH, FLUSHRW);
+}
+
+/* ---- flushing ---------------------------------------------------------------------------- */
+
+static void
+arrive_flush(struct stdata *sd, mblk_t *mp)
+{
+	unsigned char how = mp->b_wptr > mp->b_rptr ? *mp->b_rptr : 0;
+	int band = (how & FLUSHBAND) && mp->b_wptr - mp->b_rptr > 1 ? mp->b_rptr[1] : -1;
+
+	if (how & FLUSHR)
+		hq_flush(sd, FLUSHALL, band);
+	if ((how & FLUSHW) && !(mp->b_flag & MSGNOLOOP)) {
+		*mp->b_rptr &= (unsigned char)~FLUSHR;
+		mp->b_flag |= MSGNOLOOP;
+		putnext(head_wq(sd), mp);
+		return;
+	}
+	freemsg(mp);
+}
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+static void
+set_marks(struct stdata *sd, const struct stroptions *so)
+{
+	struct slot *me = slot_self();
+	queue_t *q = sd->sd_rq;
+	qband_t *qb = NULL;
+
+	if (so->so_flags & SO_BAND)
+		(void)band_reserve(q, so->so_band);
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	if (so->so_flags & SO_BAND)
+		qb = band_find(q, so->so_band);
+	if (so->so_flags & SO_HIWAT) {
+		if (qb != NULL)
+			qb->qb_hiwat = so->so_hiwat;
+		else
+			st_rlx(&q->q_hiwat, so->so_hiwat);
+	}
+	if (so->so_flags & SO_LOWAT) {
+		if (qb != NULL)
+			qb->qb_lowat = so->so_lowat;
+		else
+			st_rlx(&q->q_lowat, so->so_lowat);
+	}
+	lock_leave(me, &q->q_lock);
+	hq_remark(q);
+}
+
+static void
+set_readopt(struct stdata *sd, short opt)
+{
+	uint32_t mode = (uint32_t)opt & (RMSGD | RMSGN), prot = (uint32_t)opt & 0x1c;
+	uint32_t old = ld_rlx(&sd->sd_ropt);
+
+	if (mode == (RMSGD | RMSGN) || (prot & (prot - 1)) != 0)
+		return;
+	if (prot == 0)
+		prot = old & 0x1c;
+	st_rlx(&sd->sd_ropt, mode | prot | (old & RFILL));
+}
+
+static void
+arrive_setopts(struct stdata *sd, mblk_t *mp)
+{
+	struct stroptions so;
+
+	if ((size_t)(mp->b_wptr - mp->b_rptr) >= sizeof(so)) {
+		memcpy(&so, mp->b_rptr, sizeof(so));
+		if (so.so_flags & SO_READOPT)
+			set_readopt(sd, so.so_readopt);
+		if (so.so_flags & SO_WROFF)
+			st_rlx(&sd->sd_wroff, (uint32_t)so.so_wroff);
+		if (so.so_flags & SO_MINPSZ)
+			st_rlx(&sd->sd_rq->q_minpsz, so.so_minpsz);
+		if (so.so_flags & SO_MAXPSZ)
+			st_rlx(&sd->sd_rq->q_maxpsz, so.so_maxpsz);
+		if (so.so_flags & (SO_HIWAT | SO_LOWAT))
+			set_marks(sd, &so);
+		if (so.so_flags & SO_ERROPT)
+			st_rlx(&sd->sd_eropt, (uint32_t)so.so_erropt);
+	}
+	freemsg(mp);
+}
+
+/* ---- the table --------------------------------------------------------------------------------- */
+
+static arrival *const arrivals[256] = {
+	[M_DATA] = arrive_queued,
+	[M_PROTO] = arrive_queued,
+	[M_PASSFP] = arrive_queued,
+	[M_PCPROTO] = arrive_pcproto,
+	[M_HANGUP] = arrive_hangup,
+	[M_UNHANGUP] = arrive_unhangup,
+	[M_ERROR] = arrive_error,
+	[M_FLUSH] = arrive_flush,
+	[M_SETOPTS] = arrive_setopts,
+};
+
+/* The put procedure of a stream head's read queue. */
+int
+head_rput(queue_t *q, mblk_t *mp)
+{
+	arrival *arrive = arrivals[msg_type(mp)];
+
+	if (likely(arrive == arrive_queued))
+		hq_put(q->q_stream, mp);
+	else if (arrive != NULL)
+		arrive(q->q_stream, mp);
+	else
+		freemsg(mp);
+	return 0;
+}
+
+/* ---- the access check ------------------------------------------------------------------------------ */
+
+/* An error is reported once only if the stream is set so. */
+static int
+report(struct stdata *sd, int *errp, uint32_t flag, uint32_t once)
+{
+	int error = ld_acq(errp);
+
+	if (ld_rlx(&sd->sd_eropt) & once)
+		f_and(&sd->sd_state, ~flag);
+	return error;
+}
+
+int
+head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe)
+{
+	uint32_t state = ld_acq(&sd->sd_state);
+
+	if ((state & SD_BROKEN) && (minds & ACC_PIPE)) {
+		*sigpipe |= (minds & ACC_SIGPIPE) != 0;
+		return EPIPE;
+	}
+	if (state & SD_PLEX)
+		return EINVAL;
+	if ((state & SD_HUP) && (minds & ACC_HUP))
+		return ENXIO;
+	if ((state & SD_RDERR) && (minds & ACC_RDERR))
+		return report(sd, &sd->sd_rderr, SD_RDERR, RERRNONPERSIST);
+	if ((state & SD_WRERR) && (minds & ACC_WRERR)) {
+		*sigpipe |= (minds & ACC_SIGPIPE) && (ld_rlx(&sd->sd_wopt) & SNDPIPE);
+		return report(sd, &sd->sd_wrerr, SD_WRERR, WERRNONPERSIST);
+	}
+	return 0;
+}

@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * head_queue.c: a stream head's read queue: two lists and two totals.
+ *
+ * Writers append to q_first..q_last under q_lock, on their own cache line.  A
+ * reader, under the reader lock, takes that whole list at once and serves it
+ * from q_rfirst, on its own line.  In between nobody moves a line per message
+ * but the message itself.
+ *
+ *   writer's line: q_lock q_first q_last  q_putb q_putn   (monotonic)
+ *   reader's line: q_rlock q_rfirst ...   q_gotb q_gotn   q_want q_urgent
+ *
+ *   queued bytes = q_putb - q_gotb, queued blocks = q_putn - q_gotn
+ *
+ * What has been taken still counts until it was read: a reader that left its
+ * call holds no credit back, and a second reader, a flush and I_NREAD see both
+ * lists (both locks, reader lock first).
+ *
+ * A message of band > 0 or high priority sets q_urgent; the reader then merges
+ * the lists before its next message.  Bands are counted exactly, in qband_t
+ * under q_lock; band 0 and high priority in the totals.
+ *
+ * Pacing: a reader faster than its writer would take a list of one message
+ * over and over and fight for the writer's line.  Having found few, it lets
+ * half a microsecond pass before the next take; a write on the same stream
+ * (request/response) switches that off.
+ */
+#include "fd.h"
+#include "flow.h"
+#include "head.h"
+
+#define PACE_FEW 16  /* messages */
+#define PACE_NS 500  /* ns */
+
+#define q_taken q_spare2[0] /* q_putn at the last take */
+
+void
+hq_lock(struct slot *me, queue_t *q)
+{
+	lock_enter(me, &q->q_rlock, RANK_READER);
+}
+
+void
+hq_unlock(struct slot *me, queue_t *q)
+{
+	lock_leave(me, &q->q_rlock);
+}
+
+/* ---- arriving ---------------------------------------------------------------------- */
+
+static void
+append(queue_t *q, mblk_t *mp)
+{
+	mp->b_next = NULL;
+	mp->b_prev = q->q_last;
+	if (q->q_last == NULL)
+		st_rlx(&q->q_first, mp);
+	else
+		q->q_last->b_next = mp;
+	q->q_last = mp;
+}
+
+static void
+total_in(queue_t *q, size_t bytes, size_t blocks)
+{
+	st_rlx(&q->q_putb, q->q_putb + bytes);
+	st_rlx(&q->q_putn, q->q_putn + blocks);
+}
+
+/* Band > 0 or high priority: in order, counted in its band, and urgent. */
+static NOINLINE void
+put_urgent(struct slot *me, queue_t *q, mblk_t *mp)
+{
+	unsigned int class = queue_class(mp);
+	size_t bytes, blocks;
+
+	msg_weigh(mp, &bytes, &blocks);
+	if (class == 256)
+		mp->b_band = 0;
+	else if (!band_reserve(q, class))
+		mp->b_flag |= MSG_UNCOUNTED;
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	queue_link(&q->q_first, &q->q_last, mp);
+	if (class == 256 || (mp->b_flag & MSG_UNCOUNTED))
+		total_in(q, bytes, blocks);
+	else
+		band_add(band_find(q, class), bytes, blocks);
+	(void)xchg(&q->q_urgent, 1u);
+	lock_publish(me, &q->q_lock);
+}
+
+void
+hq_put(struct stdata *sd, mblk_t *mp)
+{
+	struct slot *me = slot_self();
+	queue_t *q = sd->sd_rq;
+	size_t bytes, blocks;
+
+	if (unlikely(me == NULL))
+		return;
+	if (unlikely(queue_class(mp) != 0)) {
+		put_urgent(me, q, mp);
+	} else {
+		msg_weigh(mp, &bytes, &blocks);
+		lock_enter(me, &q->q_lock, RANK_QUEUE);
+		append(q, mp);
+		total_in(q, bytes, blocks);
+		lock_publish(me, &q->q_lock); /* W1 */
+	}
+	wait_wake(&sd->sd_rwait);
+}
+
+/* ---- the reader ----------------------------------------------------------------------- */
+
+bool
+hq_any(queue_t *q)
+{
+	return ld_seq(&q->q_rfirst) != NULL || ld_seq(&q->q_first) != NULL;
+}
+
+/* Move the writers' list behind, or among, the reader's. */
+static NOINLINE mblk_t *
+take(struct slot *me, queue_t *q)
+{
+	mblk_t *mp, *next, *last;
+
+	LOCK_HELD(&q->q_rlock);
+	if (ld_seq(&q->q_first) == NULL)
+		return q->q_rfirst;
+	if (q->q_rfirst == NULL && q->q_pace != 0 && q->q_pace < PACE_FEW)
+		plat_spin(PACE_NS);
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	mp = q->q_first;
+	last = q->q_last;
+	st_rlx(&q->q_first, NULL);
+	q->q_last = NULL;
+	(void)xchg(&q->q_urgent, 0u);
+	st_rlx(&q->q_pace, (uint32_t)(q->q_putn - q->q_taken));
+	q->q_taken = q->q_putn;
+	lock_leave(me, &q->q_lock);
+	if (q->q_rfirst == NULL) {
+		q->q_rlast = last;
+		st_rlx(&q->q_rfirst, mp);
+		return mp;
+	}
+	for (; mp != NULL; mp = next) {
+		next = mp->b_next;
+		queue_link(&q->q_rfirst, &q->q_rlast, mp);
+	}
+	return q->q_rfirst;
+}
+
+mblk_t *
+hq_first(struct slot *me, queue_t *q)
+{
+	if (likely(q->q_rfirst != NULL && ld_seq(&q->q_urgent) == 0))
+		return q->q_rfirst;
+	return take(me, q);
+}
+
+void
+hq_shift(queue_t *q, mblk_t *mp)
+{
+	LOCK_HELD(&q->q_rlock);
+	ASSERT(q->q_rfirst == mp);
+	st_rlx(&q->q_rfirst, mp->b_next);
+	if (mp->b_next != NULL)
+		mp->b_next->b_prev = NULL;
+	else
+		q->q_rlast = NULL;
+	mp->b_next = NULL;
+}
+
+void
+hq_replace(queue_t *q, mblk_t *mp, mblk_t *rest)
+{
+	LOCK_HELD(&q->q_rlock);
+	ASSERT(q->q_rfirst == mp);
+	rest->b_band = mp->b_band;
+	rest->b_flag = mp->b_flag;
+	rest->b_next = mp->b_next;
+	rest->b_prev = NULL;
+	if (mp->b_next != NULL)
+		mp->b_next->b_prev = rest;
+	else
+		q->q_rlast = rest;
+	st_rlx(&q->q_rfirst, rest);
+	mp->b_next = NULL;
+}
+
+/* F5, F6 for band 0. */
+static NOINLINE void
+wanted(queue_t *q)
+{
+	size_t bytes = ld_acq(&q->q_putb) - q->q_gotb;
+	size_t blocks = ld_acq(&q->q_putn) - q->q_gotn;
+
+	if (flow_low(bytes, blocks, ld_rlx(&q->q_lowat)) && xchg(&q->q_want, 0u) != 0)
+		flow_backenable(q);
+}
+
+static NOINLINE void
+got_band(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
+{
+	bool due;
+
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	due = band_sub(band_find(q, class), bytes, blocks);
+	lock_leave(me, &q->q_lock);
+	if (due)
+		flow_backenable(q);
+}
+
+void
+hq_got(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
+{
+	LOCK_HELD(&q->q_rlock);
+	if (unlikely(class != 0 && class != 256)) {
+		got_band(me, q, class, bytes, blocks);
+		return;
+	}
+	st_rel(&q->q_gotb, q->q_gotb + bytes);
+	JITTER();
+	(void)xchg(&q->q_gotn, q->q_gotn + blocks); /* F4 */
+	JITTER();
+	if (unlikely(ld_seq(&q->q_want) != 0)) /* F5 */
+		wanted(q);
+}
+
+/* ---- looking and flushing ------------------------------------------------------------------ */
+
+size_t
+hq_count(struct slot *me, queue_t *q)
+{
+	size_t n = 0;
+
+	(void)hq_first(me, q);
+	take(me, q);
+	for (mblk_t *mp = q->q_rfirst; mp != NULL; mp = mp->b_next)
+		n++;
+	return n;
+}
+
+void
+hq_flush(struct stdata *sd, int flag, int band)
+{
+	struct slot *me = slot_self();
+	queue_t *q = sd->sd_rq;
+	mblk_t *mp, *next, *gone = NULL;
+
+	if (me == NULL)
+		return;
+	hq_lock(me, q);
+	take(me, q);
+	for (mp = q->q_rfirst; mp != NULL; mp = next) {
+		unsigned int class = hq_class(mp);
+		size_t bytes, blocks;
+
+		next = mp->b_next;
+		if ((band >= 0 && (int)queue_class(mp) != band) ||
+		    (flag == FLUSHDATA && !datamsg(msg_type(mp))))
+			continue;
+		queue_unlink(&q->q_rfirst, &q->q_rlast, mp);
+		if (msg_type(mp) == M_PCPROTO)
+			st_rel(&sd->sd_pcproto, 0u);
+		msg_weigh(mp, &bytes, &blocks);
+		hq_got(me, q, class, bytes, blocks);
+		mp->b_next = gone;
+		gone = mp;
+	}
+	hq_unlock(me, q);
+	for (; gone != NULL; gone = next) {
+		next = gone->b_next;
+		gone->b_next = NULL;
+		freemsg(gone);
+	}
+}
+
+void
+hq_refresh(queue_t *q)
+{
+	struct slot *me = slot_self();
+	size_t bytes, blocks, hiwat = ld_rlx(&q->q_hiwat);
+
+	if (me == NULL)
+		return;
+	bytes = ld_acq(&q->q_gotb);
+	blocks = ld_acq(&q->q_gotn);
+	bytes = ld_acq(&q->q_putb) - bytes;
+	blocks = ld_acq(&q->q_putn) - blocks;
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	st_rlx(&q->q_count, bytes);
+	st_rlx(&q->q_blocks, blocks);
+	queue_clear(q, QFULL | QWANTW);
+	if (bytes >= hiwat || blocks >= hiwat)
+		queue_set(q, QFULL);
+	if (ld_seq(&q->q_want) != 0)
+		queue_set(q, QWANTW);
+	lock_leave(me, &q->q_lock);
+}
+
+void
+hq_remark(queue_t *q)
+{
+	if (xchg(&q->q_want, 0u) != 0)
+		flow_backenable(q);
+}

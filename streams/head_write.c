@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * head_write.c: the write path: write, writev, putmsg, putpmsg, str_putmblk.
+ *
+ * Every one of them: judge the arguments, wait for room, make the message,
+ * putnext.  Waiting is the same for all and stands in await_room() alone.
+ */
+#include "calls.h"
+#include "helper.h"
+#include "uio.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- waiting for room ------------------------------------------------------------------ */
+
+static bool
+has_room(struct call *c, void *arg)
+{
+	return bcanputnext(head_wq(c->c_head), *(unsigned char *)arg) ||
+		(ld_seq(&c->c_head->sd_state) & SD_TROUBLE);
+}
+
+/* Refused once: run what is enabled, then wait unless O_NONBLOCK. */
+static NOINLINE int
+await_room(struct call *c, unsigned char band)
+{
+	int error;
+
+	for (;;) {
+		error = call_access(c, ACC_WRITE);
+		if (error != 0)
+			return error;
+		if (bcanputnext(head_wq(c->c_head), band))
+			return 0;
+		if (runq_pending(&c->c_group->g_run)) {
+			plumb_run(c->c_me, c->c_group);
+			if (bcanputnext(head_wq(c->c_head), band))
+				return 0;
+		}
+		if (call_nonblock(c)) {
+			helper_needed();
+			return EAGAIN;
+		}
+		error = call_sleep(c, &c->c_head->sd_wwait, has_room, &band, -1);
+		if (error != 0)
+			return error;
+	}
+}
+
+INLINE int
+room(struct call *c, unsigned char band)
+{
+	if (likely(bcanputnext(head_wq(c->c_head), band)))
+		return 0;
+	return await_room(c, band);
+}
+
+static bool
+writable(const struct call *c)
+{
+	return (ld_rlx(&c->c_file->f_flags) & O_ACCMODE) != O_RDONLY;
+}
+
+/* ---- write ---------------------------------------------------------------------------------- */
+
+/* How long a message may be; 0: the write does not fit at all. */
+static size_t
+piece(const queue_t *below, size_t total)
+{
+	ssize_t min = ld_rlx(&below->q_minpsz), max = ld_rlx(&below->q_maxpsz);
+	size_t cut = WRITE_CUT, msgsz = (size_t)ld_rlx(&head_root->hr_strmsgsz);
+
+	if (unlikely(min > 0 && total < (size_t)min))
+		return 0;
+	if (unlikely(max != INFPSZ && total > (size_t)max)) {
+		if (min > 0 || max == 0)
+			return 0;
+		cut = (size_t)max < cut ? (size_t)max : cut;
+	}
+	return msgsz < cut ? msgsz : cut;
+}
+
+static int
+send_piece(struct call *c, struct uio *u, size_t n)
+{
+	size_t off = ld_rlx(&c->c_head->sd_wroff);
+	mblk_t *mp = allocb(off + n, BPRI_MED);
+
+	if (unlikely(mp == NULL))
+		return ENOSR;
+	mp->b_rptr += off;
+	mp->b_wptr += off + n;
+	if (unlikely(uio_in(u, mp->b_rptr, n) != 0)) {
+		freeb(mp);
+		return EFAULT;
+	}
+	putnext(head_wq(c->c_head), mp);
+	return 0;
+}
+
+/* In checked mode: is all of it readable, before the first piece goes? */
+static int
+probe(const struct iovec *iov, int n)
+{
+	for (int i = 0; i < n; i++)
+		if (!plat_readable(iov[i].iov_base, iov[i].iov_len))
+			return EFAULT;
+	return 0;
+}
+
+/* A write of nothing sends an empty message only where SNDZERO asks for it. */
+static int
+send_nothing(struct call *c, struct uio *u)
+{
+	int error;
+
+	if (!(ld_rlx(&c->c_head->sd_wopt) & SNDZERO))
+		return 0;
+	error = room(c, 0);
+	return error != 0 ? error : send_piece(c, u, 0);
+}
+
+int
+head_write(struct call *c, const struct iovec *iov, int n, size_t *done)
+{
+	struct uio u;
+	size_t total, cut;
+	int error = uio_init(&u, iov, n);
+
+	*done = 0;
+	if (unlikely(!writable(c)))
+		return EBADF;
+	if (unlikely(error != 0 || (error = call_access(c, ACC_WRITE)) != 0))
+		return error;
+	total = u.u_left;
+	hq_answering(c->c_head->sd_rq);
+	if (unlikely(total == 0))
+		return send_nothing(c, &u);
+	cut = piece(head_wq(c->c_head)->q_next, total);
+	if (unlikely(cut == 0))
+		return ERANGE;
+	if (unlikely(plat_checked && total > cut && (error = probe(iov, n)) != 0))
+		return error;
+	while (*done < total) {
+		size_t k = total - *done < cut ? total - *done : cut;
+
+		error = room(c, 0);
+		if (likely(error == 0))
+			error = send_piece(c, &u, k);
+		if (unlikely(error != 0))
+			break;
+		*done += k;
+	}
+	return *done > 0 ? 0 : error;
+}
+
+/* ---- putmsg ----------------------------------------------------------------------------------- */
+
+struct outpart {
+	size_t o_len;
+	const char *o_buf;
+	bool o_there;
+};
+
+static int
+judge_part(struct outpart *p, const struct strbuf *sb)
+{
+	struct strbuf mine;
+
+	*p = (struct outpart){ 0, NULL, false };
+	if (sb == NULL)
+		return 0;
+	if (!plat_judge(sb, sizeof(*sb)) || plat_copyin(&mine, sb, sizeof(mine)) != 0)
+		return EFAULT;
+	if (mine.len < 0)
+		return 0;
+	if (mine.buf == NULL && mine.len > 0)
+		return EFAULT;
+	if (!plat_judge(mine.buf, (size_t)mine.len))
+		return EFAULT;
+	p->o_len = (size_t)mine.len;
+	p->o_buf = mine.buf;
+	p->o_there = true;
+	return 0;
+}
+
+/* Flags and band of putmsg and putpmsg: 0 or EINVAL; *pri for high priority. */
+static int
+judge_how(int band, int flags, bool pmsg, bool ctl, bool *pri)
+{
+	*pri = flags == (pmsg ? MSG_HIPRI : RS_HIPRI);
+	if (*pri)
+		return ctl && band == 0 ? 0 : EINVAL;
+	if (pmsg)
+		return flags == MSG_BAND && band >= 0 && band <= 255 ? 0 : EINVAL;
+	return flags == 0 ? 0 : EINVAL;
+}
+
+static int
+judge_sizes(struct call *c, const struct outpart *ctl, const struct outpart *data)
+{
+	const queue_t *below = head_wq(c->c_head)->q_next;
+	ssize_t min = ld_rlx(&below->q_minpsz), max = ld_rlx(&below->q_maxpsz);
+
+	if (ctl->o_len > (size_t)ld_rlx(&head_root->hr_strctlsz))
+		return ERANGE;
+	if (!data->o_there)
+		return 0;
+	if (data->o_len > (size_t)ld_rlx(&head_root->hr_strmsgsz) ||
+	    (min > 0 && data->o_len < (size_t)min) || (max != INFPSZ && data->o_len > (size_t)max))
+		return ERANGE;
+	return 0;
+}
+
+/* A block of one part, or NULL with *error ENOSR or EFAULT. */
+static mblk_t *
+part_block(const struct outpart *p, size_t off, unsigned char type, int *error)
+{
+	mblk_t *mp = allocb(off + p->o_len, BPRI_MED);
+
+	*error = ENOSR;
+	if (mp == NULL)
+		return NULL;
+	mp->b_datap->db_type = type;
+	mp->b_rptr += off;
+	mp->b_wptr = mp->b_rptr + p->o_len;
+	if (p->o_len > 0 && plat_copyin(mp->b_rptr, p->o_buf, p->o_len) != 0) {
+		*error = EFAULT;
+		freeb(mp);
+		return NULL;
+	}
+	return mp;
+}
+
+static mblk_t *
+message(struct call *c, const struct outpart *ctl, const struct outpart *data, bool pri,
+	int *error)
+{
+	size_t off = ld_rlx(&c->c_head->sd_wroff);
+	mblk_t *mp = NULL, *dp = NULL;
+
+	if (ctl->o_there) {
+		mp = part_block(ctl, 0, pri ? M_PCPROTO : M_PROTO, error);
+		if (mp == NULL)
+			return NULL;
+	}
+	if (data->o_there) {
+		dp = part_block(data, off, M_DATA, error);
+		if (dp == NULL) {
+			freemsg(mp);
+			return NULL;
+		}
+	}
+	if (mp == NULL)
+		return dp;
+	mp->b_cont = dp;
+	return mp;
+}
+
+int
+head_putmsg(struct call *c, const struct strbuf *ctlp, const struct strbuf *datap, int band,
+	int flags, bool pmsg)
+{
+	struct outpart ctl, data;
+	mblk_t *mp;
+	bool pri;
+	int error;
+
+	if (!writable(c))
+		return EBADF;
+	if ((error = judge_part(&ctl, ctlp)) != 0 || (error = judge_part(&data, datap)) != 0 ||
+	    (error = judge_how(band, flags, pmsg, ctl.o_there, &pri)) != 0 ||
+	    (error = call_access(c, ACC_WRITE)) != 0)
+		return error;
+	if (!ctl.o_there && !data.o_there)
+		return 0;
+	if (!ctl.o_there && data.o_len == 0 && !(ld_rlx(&c->c_head->sd_wopt) & SNDZERO))
+		return 0;
+	error = judge_sizes(c, &ctl, &data);
+	hq_answering(c->c_head->sd_rq);
+	if (error == 0 && !pri)
+		error = room(c, (unsigned char)band);
+	if (error != 0)
+		return error;
+	mp = message(c, &ctl, &data, pri, &error);
+	if (mp == NULL)
+		return error;
+	mp->b_band = (unsigned char)(pri ? 0 : band);
+	putnext(head_wq(c->c_head), mp);
+	return 0;
+}
+
+int
+head_putmblk(struct call *c, mblk_t *mp)
+{
+	bool pri = msg_ispri(mp);
+	int error;
+
+	if (!writable(c))
+		return EBADF;
+	error = call_access(c, ACC_WRITE);
+	hq_answering(c->c_head->sd_rq);
+	if (likely(error == 0) && !pri)
+		error = room(c, mp->b_band);
+	if (error != 0)
+		return error;
+	if (pri)
+		mp->b_band = 0;
+	putnext(head_wq(c->c_head), mp);
+	return 0;
+}

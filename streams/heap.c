@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* heap.c: the size classes of heap.h. */
+#include "heap.h"
+#include "arena.h"
+#include "lock.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define NHEAP 96
+#define PIECE_MIN 4096
+#define PIECE_MAX 65536
+
+struct heap_class {
+	uint32_t hc_lock;	/* A */
+	uint32_t hc_piecesize;	/* C  bytes carved at a time */
+	void *hc_free;		/* Q  first free object; its first word links on */
+	char *hc_piece;		/* Q  what is not yet cut */
+	char *hc_end;		/* Q  its end */
+	size_t hc_size;		/* C  object size */
+	size_t hc_inuse;	/* Q  objects handed out */
+	size_t hc_spare[2];
+} LINE_ALIGNED;
+
+_Static_assert(sizeof(struct heap_class) == LINE, "a class is a line");
+
+static struct heap_class *heap;
+static long fail_countdown;
+
+/* 1..512 by 64, then four per doubling: 640 = 4+1 quarters of 512, and so on. */
+static unsigned int
+class_of(size_t size)
+{
+	unsigned int top;
+
+	if (size <= 512)
+		return (unsigned int)((size + 63) / 64) - 1;
+	top = 63 - (unsigned int)__builtin_clzl(size - 1);
+	return 8 + (top - 9) * 4 + (unsigned int)(((size - 1) >> (top - 2)) & 3);
+}
+
+static size_t
+size_of(unsigned int c)
+{
+	return c < 8 ? (size_t)(c + 1) * 64 :
+		((size_t)512 << ((c - 8) / 4)) / 4 * (5 + (c - 8) % 4);
+}
+
+int
+heap_init(void)
+{
+	heap = arena_root_make(ROOT_HEAP, NHEAP * sizeof(*heap));
+	if (heap == NULL)
+		return ENOMEM;
+	for (unsigned int c = 0; c < NHEAP; c++) {
+		size_t size = size_of(c), piece = size * 16;
+
+		ASSERT(class_of(size) == c && class_of(size - 63) == c);
+		if (piece > PIECE_MAX)
+			piece = size > PIECE_MAX ? size : PIECE_MAX / size * size;
+		heap[c].hc_size = size;
+		heap[c].hc_piecesize = piece < PIECE_MIN ? PIECE_MIN :
+			piece > UINT32_MAX ? UINT32_MAX : (uint32_t)piece;
+	}
+	return 0;
+}
+
+void
+heap_fail_nth(long n)
+{
+	st_rlx(&fail_countdown, n);
+}
+
+bool
+heap_fails(void)
+{
+	if (!DEBUG_ON(1) || likely(ld_rlx(&fail_countdown) <= 0))
+		return false;
+	return fas(&fail_countdown, 1L) == 1;
+}
+
+/* Cut an object from the class's piece, a new one if need be. */
+static void *
+cut(struct heap_class *hc)
+{
+	void *p;
+
+	LOCK_HELD(&hc->hc_lock);
+	if (hc->hc_piece == NULL || hc->hc_size > (size_t)(hc->hc_end - hc->hc_piece)) {
+		size_t n = hc->hc_piecesize < hc->hc_size ? hc->hc_size : hc->hc_piecesize;
+		char *piece = arena_carve(n, LINE);
+
+		if (piece == NULL)
+			piece = arena_carve(n = hc->hc_size, LINE);
+		if (piece == NULL)
+			return NULL;
+		plat_populate(piece, n);
+		hc->hc_piece = piece;
+		hc->hc_end = piece + n;
+	}
+	p = hc->hc_piece;
+	hc->hc_piece += hc->hc_size;
+	return p;
+}
+
+void *
+heap_alloc(size_t size)
+{
+	struct slot *me = slot_self();
+	struct heap_class *hc;
+	void *p;
+
+	if (unlikely(me == NULL || size == 0 || size > HEAP_MAX || heap_fails()))
+		return NULL;
+	hc = &heap[class_of(size)];
+	lock_enter(me, &hc->hc_lock, RANK_HEAP);
+	p = hc->hc_free;
+	if (likely(p != NULL))
+		hc->hc_free = *(void **)p;
+	else
+		p = cut(hc);
+	if (likely(p != NULL))
+		st_rlx(&hc->hc_inuse, hc->hc_inuse + 1);
+	lock_leave(me, &hc->hc_lock);
+	return p;
+}
+
+void *
+heap_zalloc(size_t size)
+{
+	void *p = heap_alloc(size);
+
+	if (p != NULL)
+		memset(p, 0, size);
+	return p;
+}
+
+void
+heap_free(void *p, size_t size)
+{
+	struct slot *me = slot_self();
+	struct heap_class *hc;
+
+	if (p == NULL || me == NULL)
+		return;
+	ASSERT(arena_has(p) && ((uintptr_t)p & (LINE - 1)) == 0);
+	hc = &heap[class_of(size)];
+	lock_enter(me, &hc->hc_lock, RANK_HEAP);
+	ASSERT(hc->hc_inuse > 0);
+	*(void **)p = hc->hc_free;
+	hc->hc_free = p;
+	st_rlx(&hc->hc_inuse, hc->hc_inuse - 1);
+	lock_leave(me, &hc->hc_lock);
+}
+
+size_t
+heap_used(void)
+{
+	size_t sum = 0;
+
+	for (unsigned int c = 0; c < NHEAP; c++)
+		sum += ld_rlx(&heap[c].hc_inuse) * heap[c].hc_size;
+	return sum;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * heap.h: the arena's general allocator: size classes, a lock each.
+ *
+ * Level 3.  Streams, queues of the no-head-cache build, registry entries and
+ * kmem_alloc() live here, and in the no-cache build every message block, data
+ * block and buffer as well: it is the allocator that systems had before block
+ * caches, and it is meant to be a good one of its kind.
+ *
+ *   sizes 64, 128, ... 512, then four classes per doubling (640 768 896 1024 ...)
+ *   class: | lock | free list (last freed first) | uncut piece | counts |
+ *
+ * A class has a cache line of its own; allocation takes the first free object
+ * or cuts one from the class's piece, 16 objects (4 to 64 KiB) at a time from
+ * the arena.  The caller says the size when freeing, so objects carry no
+ * header and all are line-aligned.
+ */
+#ifndef STREAMS_HEAP_H
+#define STREAMS_HEAP_H
+
+#include "slot.h"
+
+#define HEAP_MAX ((size_t)1 << 30) /* largest object, bytes */
+
+/* Make the classes: 0 or ENOMEM. */
+int heap_init(void);
+/* size bytes (1..HEAP_MAX), line-aligned, not zeroed; NULL when exhausted. */
+void *heap_alloc(size_t size);
+void *heap_zalloc(size_t size);
+/* p may be NULL; size as asked for. */
+void heap_free(void *p, size_t size);
+/* Bytes in use. */
+size_t heap_used(void);
+
+/*
+ * In a debug build: refuse the n-th allocation from now on (heap and caches);
+ * 0 switches off.  A rebuilt allocation path is tested by counting n up.
+ */
+void heap_fail_nth(long n);
+bool heap_fails(void);
+
+#endif

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * lock.h: short locks that name their owner.
+ *
+ * Level 2.  A lock is one word: 0 free, else the owner's slot number.  Taking
+ * it is one compare-and-swap, dropping it one release store; a waiter spins,
+ * yields, then naps, because what is done under these locks is relinking, a
+ * few dozen instructions.  A lock is therefore nothing to sleep on: who waits
+ * for events uses wait.h.
+ *
+ *   invariant 1: only the thread whose slot the word names changes what the
+ *                lock guards, and only that thread stores 0;
+ *   invariant 2: nobody who holds one sleeps, frees, wakes or calls out;
+ *   invariant 3: locks are taken in rising rank (enum lock_rank), checked at
+ *                debug level 2.
+ *
+ * A waiter that naps looks at the owner; a dead owner's lock is broken by the
+ * waiter, who calls lock_broken_hook and goes on as owner.
+ *
+ * lock_publish drops the lock with an exchange instead of a store: for the
+ * places where the next thing is to look whether somebody sleeps.
+ */
+#ifndef STREAMS_LOCK_H
+#define STREAMS_LOCK_H
+
+#include "slot.h"
+
+/* Low ranks are taken first. */
+enum lock_rank {
+	RANK_PROC = 1,	/* a process's descriptor table */
+	RANK_REGISTRY,	/* names and open devices */
+	RANK_HEAD,	/* a stream head's settings */
+	RANK_READER,	/* a stream head's reader lock */
+	RANK_QUEUE,	/* a queue */
+	RANK_PARK,	/* a queue's parked list */
+	RANK_PERIM,	/* a perimeter's list of queues */
+	RANK_RUNQ,	/* a group's run list */
+	RANK_CACHE,	/* growth of a cache */
+	RANK_HEAP,	/* a size class of the heap */
+};
+
+typedef uint32_t lock_t;
+
+extern void (*lock_broken_hook)(uint32_t *word, uint32_t dead);
+
+void lock_wait(uint32_t *word, uint32_t me);
+void lock_note(struct slot *me, const void *word, uint32_t rank);
+void lock_forget(struct slot *me, const void *word);
+bool lock_mine(const uint32_t *word);
+
+#define LOCK_HELD(word) ASSERT_AT(2, lock_mine(word))
+
+INLINE void
+lock_enter(struct slot *me, uint32_t *word, enum lock_rank rank)
+{
+	uint32_t free = 0;
+
+	if (DEBUG_ON(2))
+		lock_note(me, word, rank);
+	if (unlikely(!__atomic_compare_exchange_n(word, &free, me->sl_id, false,
+		    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
+		lock_wait(word, me->sl_id);
+}
+
+/* True if taken. */
+INLINE bool
+lock_try(struct slot *me, uint32_t *word, enum lock_rank rank)
+{
+	uint32_t free = 0;
+
+	if (!cas(word, &free, me->sl_id))
+		return false;
+	if (DEBUG_ON(2))
+		lock_note(me, word, rank);
+	return true;
+}
+
+INLINE void
+lock_leave(struct slot *me, uint32_t *word)
+{
+	LOCK_HELD(word);
+	if (DEBUG_ON(2))
+		lock_forget(me, word);
+	st_rel(word, 0u);
+}
+
+INLINE void
+lock_publish(struct slot *me, uint32_t *word)
+{
+	LOCK_HELD(word);
+	if (DEBUG_ON(2))
+		lock_forget(me, word);
+	(void)xchg(word, 0u);
+}
+
+#endif

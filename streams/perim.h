@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * perim.h: perimeters: one thread at a time inside a module.
+ *
+ * Level 8.
+ *
+ *   pe_word   31        30 .......... 0
+ *            | PENDING | owner's slot |      0: free, nothing parked
+ *
+ * Entering is one compare-and-swap of 0 to the own slot.  Who cannot enter
+ * parks the message on the destination queue, puts the queue on the
+ * perimeter's list, sets PENDING and goes on; whoever holds the perimeter runs
+ * what is parked before it leaves.  So a put never waits, a chain that comes
+ * back into a perimeter of its own thread is run after the outermost frame,
+ * and a queue's parked messages are never overtaken.
+ *
+ *   parker                                 holder, leaving
+ *   D1 message on q, q on the list         D4 word: me -> 0 (c-a-s); done
+ *   D2 PENDING set (fetch-or)              D5 if PENDING: clear it, run the list,
+ *   D3 word was free? -> take it, D5          again D4
+ *
+ * invariant 1: after D2 somebody runs D5: the holder whose D4 fails for the
+ *   bit, or the parker itself.
+ * invariant 2: a queue is on at most one list, once (q_pflag QP_LISTED).
+ * invariant 3: nobody waits for anything while it holds a perimeter, except
+ *   outside all groups for a writer of a group that it has to visit.
+ *
+ * q_pbytes and q_pblocks count what is parked, for canput (flow.c).
+ */
+#ifndef STREAMS_PERIM_H
+#define STREAMS_PERIM_H
+
+#include "queue.h"
+
+struct perim {
+	uint32_t pe_word;	 /* A  drawn above */
+	uint32_t pe_lock;	 /* A  guards the list */
+	queue_t *pe_first;	 /* P  queues with parked work */
+	queue_t *pe_last;	 /* P */
+	struct perim *pe_next;	 /* O  on a thread's sl_later list */
+	uint32_t pe_later;	 /* A  it is on one */
+	uint32_t pe_spare[7];
+} LINE_ALIGNED;
+
+#define PERIM_PENDING 0x80000000u
+
+/* q_pflag */
+#define QP_LISTED 1	/* on the perimeter's list */
+#define QP_SRV 2	/* its service procedure is to be run */
+
+/* Deliver mp to q through p, or park it. */
+void perim_put(struct perim *p, queue_t *q, mblk_t *mp);
+/* Run q's service procedure now, or leave it to p's holder. */
+void perim_service(struct slot *me, queue_t *q);
+/* For open and close routines: wait until p is free; names no group meanwhile. */
+void perim_enter(struct slot *me, struct perim *p);
+void perim_leave(struct slot *me, struct perim *p);
+/* Run what is parked, if nobody is inside; the caller names no group. */
+void perim_kick(struct slot *me, struct perim *p);
+/* Under plumb_lock: take q off its perimeter; what was parked on it. */
+mblk_t *perim_forget(queue_t *q);
+
+#endif

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* plat.c: the system calls and clocks of plat.h. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "plat.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+#ifndef MADV_POPULATE_WRITE
+#define MADV_POPULATE_WRITE 23
+#endif
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+
+bool plat_checked;
+bool plat_jitter_on;
+
+void
+plat_panic(const char *what, const char *file, int line)
+{
+	fprintf(stderr, "ustreams: broken invariant: %s (%s:%d)\n", what, file, line);
+	abort();
+}
+
+void
+plat_jitter_slow(void)
+{
+	static __thread uint32_t seed;
+
+	if (seed == 0)
+		seed = (uint32_t)plat_now() | 1;
+	seed = seed * 1664525u + 1013904223u;
+	if ((seed >> 24) < 16)
+		sched_yield();
+	else if ((seed >> 24) < 18)
+		plat_nap(seed >> 16 & 31);
+}
+
+/* ---- waiting ---------------------------------------------------------------- */
+
+int
+plat_futex_wait(uint32_t *word, uint32_t val, int64_t deadline)
+{
+	struct timespec ts, *tsp = NULL;
+
+	if (deadline >= 0) {
+		ts.tv_sec = deadline / 1000000000;
+		ts.tv_nsec = deadline % 1000000000;
+		tsp = &ts;
+	}
+	if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET, val, tsp, NULL,
+		    FUTEX_BITSET_MATCH_ANY) == 0)
+		return 0;
+	return errno;
+}
+
+void
+plat_futex_wake(uint32_t *word, int n)
+{
+	syscall(SYS_futex, word, FUTEX_WAKE, n, NULL, NULL, 0);
+}
+
+void
+plat_yield(void)
+{
+	sched_yield();
+}
+
+bool
+plat_nap(unsigned int us)
+{
+	struct timespec ts = { us / 1000000, (long)(us % 1000000) * 1000 };
+
+	return clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL) == 0;
+}
+
+int64_t
+plat_now(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+void
+plat_spin(unsigned int ns)
+{
+	int64_t until = plat_now() + ns;
+
+	do
+		plat_relax();
+	while (plat_now() < until);
+}
+
+bool
+plat_backoff(unsigned int *step)
+{
+	unsigned int n = (*step)++, us;
+
+	if (n < 16) {
+		plat_relax();
+		return false;
+	}
+	if (n < 64) {
+		plat_yield();
+		return false;
+	}
+	us = 20u << (n - 64 < 6 ? n - 64 : 6);
+	plat_nap(us > 1000 ? 1000 : us);
+	return true;
+}
+
+/* ---- memory -------------------------------------------------------------------- */
+
+int
+plat_memfd(const char *name)
+{
+	return (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
+}
+
+void *
+plat_map(void *base, size_t len, int fd)
+{
+	int fixed = base != NULL ? MAP_FIXED_NOREPLACE : 0;
+	void *p = mmap(base, len, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_NORESERVE | fixed, fd, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	if (base != NULL && p != base) {
+		munmap(p, len);
+		return NULL;
+	}
+	return p;
+}
+
+void
+plat_unmap(void *base, size_t len)
+{
+	munmap(base, len);
+}
+
+int
+plat_grow(int fd, off_t from, off_t to)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_FSIZE, &rl) == 0 && rl.rlim_cur != RLIM_INFINITY &&
+	    (rlim_t)to > rl.rlim_cur)
+		return EFBIG;
+	while (fallocate(fd, 0, from, to - from) != 0) {
+		if (errno != EINTR)
+			return errno;
+	}
+	return 0;
+}
+
+void
+plat_dump(void *p, size_t len, bool yes)
+{
+	madvise(p, len, yes ? MADV_DODUMP : MADV_DONTDUMP);
+}
+
+void
+plat_populate(void *p, size_t len)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uintptr_t a = (uintptr_t)p & ~(page - 1), end = (uintptr_t)p + len;
+
+	if (madvise((void *)a, end - a, MADV_POPULATE_WRITE) == 0)
+		return;
+	for (; a < end; a += page)
+		__atomic_fetch_or((char *)(a > (uintptr_t)p ? a : (uintptr_t)p), 0,
+			__ATOMIC_RELAXED);
+}
+
+void *
+plat_wipe_page(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	void *p = mmap(NULL, page, PROT_READ | PROT_WRITE,
+		MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return NULL;
+	madvise(p, page, MADV_WIPEONFORK);
+	return p;
+}
+
+static size_t
+read_size(const char *path)
+{
+	char buf[64];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return SIZE_MAX;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0 || buf[0] < '0' || buf[0] > '9')
+		return SIZE_MAX;
+	buf[n] = '\0';
+	return strtoull(buf, NULL, 10);
+}
+
+size_t
+plat_ram(void)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+	size_t ram = pages > 0 && page > 0 ? (size_t)pages * (size_t)page :
+		(size_t)1 << 30;
+	size_t v2 = read_size("/sys/fs/cgroup/memory.max");
+	size_t v1 = read_size("/sys/fs/cgroup/memory/memory.limit_in_bytes");
+
+	if (v2 < ram)
+		ram = v2;
+	return v1 < ram ? v1 : ram;
+}
+
+bool
+plat_valgrind(void)
+{
+	const char *pre = getenv("LD_PRELOAD");
+
+	return pre != NULL && strstr(pre, "vgpreload") != NULL;
+}
+
+int
+plat_identify(int fd, struct plat_file *id)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) != 0)
+		return errno;
+	id->pf_dev = st.st_dev;
+	id->pf_ino = st.st_ino;
+	return 0;
+}
+
+bool
+plat_same(int fd, const struct plat_file *id)
+{
+	struct plat_file now;
+
+	return plat_identify(fd, &now) == 0 && now.pf_dev == id->pf_dev &&
+		now.pf_ino == id->pf_ino;
+}
+
+/* ---- descriptors and processes ----------------------------------------------------- */
+
+int
+plat_placeholder(void)
+{
+	return open("/", O_PATH | O_CLOEXEC);
+}
+
+int
+plat_dupfd(int fd, int min)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, min);
+}
+
+int
+plat_dup2(int fd, int to)
+{
+	return dup3(fd, to, O_CLOEXEC);
+}
+
+void
+plat_close(int fd)
+{
+	close(fd);
+}
+
+bool
+plat_isopen(int fd)
+{
+	return fcntl(fd, F_GETFD) >= 0;
+}
+
+pid_t
+plat_pid(void)
+{
+	return getpid();
+}
+
+pid_t
+plat_tid(void)
+{
+	return (pid_t)syscall(SYS_gettid);
+}
+
+static struct flock
+record(off_t at)
+{
+	return (struct flock){ .l_type = F_WRLCK, .l_whence = SEEK_SET,
+		.l_start = at, .l_len = 1 };
+}
+
+int
+plat_lockrec(int fd, off_t at)
+{
+	struct flock fl = record(at);
+
+	return fcntl(fd, F_SETLK, &fl) == 0 ? 0 : errno;
+}
+
+bool
+plat_reclocked(int fd, off_t at)
+{
+	struct flock fl = record(at);
+
+	return fcntl(fd, F_GETLK, &fl) != 0 || fl.l_type != F_UNLCK;
+}
+
+int
+plat_pidfd(pid_t pid)
+{
+	return (int)syscall(SYS_pidfd_open, pid, 0u);
+}
+
+char
+plat_procstate(pid_t tid)
+{
+	char path[64], buf[256], *p;
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	n = read(fd, buf, sizeof(buf) - 1);
+	close(fd);
+	if (n <= 0)
+		return 0;
+	buf[n] = '\0';
+	p = strrchr(buf, ')');
+	return p != NULL && p[1] == ' ' ? p[2] : 0;
+}
+
+void
+plat_sigpipe(void)
+{
+	raise(SIGPIPE);
+}
+
+/* ---- user memory ---------------------------------------------------------------------- */
+
+int
+plat_copyin_checked(void *to, const void *from, size_t n)
+{
+	struct iovec local = { to, n }, remote = { (void *)(uintptr_t)from, n };
+
+	if (n == 0)
+		return 0;
+	return process_vm_readv(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n ?
+		0 : EFAULT;
+}
+
+int
+plat_copyout_checked(void *to, const void *from, size_t n)
+{
+	struct iovec local = { (void *)(uintptr_t)from, n }, remote = { to, n };
+
+	if (n == 0)
+		return 0;
+	return process_vm_writev(getpid(), &local, 1, &remote, 1, 0) == (ssize_t)n ?
+		0 : EFAULT;
+}
+
+bool
+plat_readable(const void *p, size_t n)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), a = (uintptr_t)p, end = a + n;
+	char byte;
+
+	for (; a < end; a = (a & ~(page - 1)) + page)
+		if (plat_copyin_checked(&byte, (const void *)a, 1) != 0)
+			return false;
+	return true;
+}

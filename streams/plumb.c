@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* plumb.c: groups and relinking; the labels are those of plumb.h. */
+#include "plumb.h"
+#include "arena.h"
+#include "flow.h"
+#include "heap.h"
+#include "perim.h"
+#include "putnext.h"
+
+#include <errno.h>
+
+struct plumb_root *plumb_root;
+
+static struct module_info deadend_info = { 0, "deadend", 0, INFPSZ, 65536, 8192 };
+
+static int
+deadend_put(queue_t *q, mblk_t *mp)
+{
+	(void)q;
+	freemsg(mp);
+	return 0;
+}
+
+int
+plumb_init(void)
+{
+	queue_t *q;
+	struct module_info *mi;
+	struct qinit *qi;
+
+	plumb_root = arena_root_make(ROOT_PLUMB, sizeof(*plumb_root));
+	mi = heap_zalloc(sizeof(*mi));
+	qi = heap_zalloc(sizeof(*qi));
+	if (plumb_root == NULL || mi == NULL || qi == NULL)
+		return ENOMEM;
+	*mi = deadend_info;
+	mi->mi_idname = NULL;
+	qi->qi_minfo = mi;
+	q = plumb_root->pl_deadend;
+	queue_setup(q, &(struct queue_tables){ qi, qi, 0, false, false }, QK_DEADEND);
+	put_procs[0] = put_procs[1] = put_absent;
+	put_procs[0].pc_put = put_procs[1].pc_put = deadend_put;
+	return 0;
+}
+
+/* ---- groups --------------------------------------------------------------------- */
+
+struct group *
+plumb_alloc(void)
+{
+	struct slot *me = slot_self();
+	struct group *g;
+
+	lock_enter(me, &plumb_root->pl_lock, RANK_RUNQ);
+	g = plumb_root->pl_free;
+	if (g != NULL)
+		plumb_root->pl_free = g->g_next;
+	lock_leave(me, &plumb_root->pl_lock);
+	if (g == NULL)
+		g = heap_zalloc(sizeof(*g));
+	if (g != NULL)
+		g->g_gen++;
+	return g;
+}
+
+void
+plumb_rele(struct group *g)
+{
+	struct slot *me = slot_self();
+
+	ASSERT(!runq_pending(&g->g_run) && ld_rlx(&g->g_plumber) == 0);
+	lock_enter(me, &plumb_root->pl_lock, RANK_RUNQ);
+	g->g_next = plumb_root->pl_free;
+	plumb_root->pl_free = g;
+	lock_leave(me, &plumb_root->pl_lock);
+}
+
+NOINLINE void
+plumb_wait(struct slot *me, struct group *g)
+{
+	unsigned int step = 0;
+
+	ASSERT(ld_rlx(&me->sl_home) == NULL && ld_rlx(&me->sl_visiting) == NULL);
+	(void)me;
+	for (;;) {
+		uint32_t owner = ld_seq(&g->g_plumber);
+		struct slot *s;
+
+		if (owner == 0)
+			return;
+		/* A writer killed between P4 and P6: its group is given free. */
+		if (plat_backoff(&step) && (s = slot_at(owner)) != NULL && slot_dead(s))
+			(void)cas(&g->g_plumber, &owner, 0u);
+	}
+}
+
+NOINLINE void
+plumb_run(struct slot *me, struct group *g)
+{
+	queue_t *q;
+
+	/* A writer that waits comes first; it serves the rest when it leaves. */
+	while (ld_rlx(&g->g_plumber) == 0 && (q = runq_next(me, &g->g_run)) != NULL)
+		perim_service(me, q);
+}
+
+NOINLINE void
+plumb_later(struct slot *me)
+{
+	struct perim *p;
+
+	while ((p = me->sl_later) != NULL) {
+		me->sl_later = p->pe_next;
+		(void)xchg(&p->pe_later, 0u);
+		perim_kick(me, p);
+	}
+}
+
+int
+plumb_visit(struct slot *me, struct group *g)
+{
+	struct group *second = ld_rlx(&me->sl_visiting);
+
+	if (g == ld_rlx(&me->sl_home) || g == second)
+		return VISIT_INSIDE;
+	if (second != NULL)
+		return VISIT_REFUSED;
+	(void)xchg(&me->sl_visiting, g);
+	JITTER();
+	if (ld_seq(&g->g_plumber) == 0)
+		return VISIT_ENTERED;
+	st_rel(&me->sl_visiting, NULL);
+	return VISIT_REFUSED;
+}
+
+void
+plumb_unvisit(struct slot *me, struct group *g, int token)
+{
+	if (token != VISIT_ENTERED)
+		return;
+	if (runq_pending(&g->g_run))
+		plumb_run(me, g);
+	st_rel(&me->sl_visiting, NULL);
+}
+
+/* ---- writers ------------------------------------------------------------------------ */
+
+/* P5 for one slot. */
+static void
+await(struct slot *s, struct group *g)
+{
+	unsigned int step = 0;
+
+	while (ld_seq(&s->sl_home) == g || ld_seq(&s->sl_visiting) == g) {
+		if (plat_backoff(&step) && slot_dead(s))
+			return;
+	}
+}
+
+void
+plumb_lock(struct slot *me, struct group *g)
+{
+	uint32_t free = 0, top;
+
+	ASSERT(ld_rlx(&me->sl_home) == g);
+	/* While waiting for another writer, this thread must name no group. */
+	st_rel(&me->sl_home, NULL);
+	while (!cas(&g->g_plumber, &free, me->sl_id)) { /* P4 */
+		plumb_wait(me, g);
+		free = 0;
+	}
+	JITTER();
+	top = ld_acq(&slot_root->sr_top);
+	for (uint32_t i = 1; i < top; i++) {
+		struct slot *s = slot_at(i);
+
+		if (s != NULL && s != me)
+			await(s, g); /* P5 */
+	}
+	(void)xchg(&me->sl_home, g);
+}
+
+void
+plumb_unlock(struct slot *me, struct group *g)
+{
+	ASSERT(ld_rlx(&g->g_plumber) == me->sl_id);
+	(void)me;
+	(void)xchg(&g->g_plumber, 0u); /* P6 */
+}
+
+/* ---- relinking, under plumb_lock ------------------------------------------------------ */
+
+/* Where canput looks from first .. last; the dead end looks after itself. */
+static void
+looks_at(queue_t *first, queue_t *last, bool perim)
+{
+	for (;; first = first->q_next) {
+		if (!(first->q_kind & QK_DEADEND)) {
+			first->q_nfsrv = last;
+			first->q_kind = (first->q_kind & ~(uint32_t)QK_PERIM) |
+				(perim ? QK_PERIM : 0);
+		}
+		if (first == last)
+			return;
+	}
+}
+
+/* Resolve one direction; returns its last queue, the dead end not counted. */
+static queue_t *
+resolve_way(queue_t *first)
+{
+	queue_t *last = first;
+	bool perim = false;
+
+	for (queue_t *q = first; q != NULL; q = q->q_next) {
+		perim |= q->q_perim != NULL;
+		if (!(q->q_kind & QK_DEADEND))
+			last = q;
+		if (!(q->q_kind & QK_SRV) && q->q_next != NULL)
+			continue;
+		looks_at(first, q, perim);
+		first = q->q_next;
+		perim = false;
+	}
+	return last;
+}
+
+void
+plumb_resolve(queue_t *hrq)
+{
+	/* The far end's other queue begins the way back. */
+	resolve_way(OTHERQ(resolve_way(OTHERQ(hrq))));
+}
+
+void
+plumb_insert(queue_t *rq)
+{
+	queue_t *hrq = rq->q_next, *hwq = OTHERQ(hrq), *wq = OTHERQ(rq);
+	queue_t *below = hwq->q_next, *feeds = backq(hrq);
+
+	if (rq->q_kind & QK_DRIVER) {
+		wq->q_next = NULL;
+		hwq->q_next = wq;
+	} else if (below == hrq) {
+		/* A FIFO: the head is its own far end. */
+		wq->q_next = rq;
+		hwq->q_next = wq;
+	} else {
+		wq->q_next = below;
+		hwq->q_next = wq;
+		if (feeds != NULL)
+			feeds->q_next = rq;
+	}
+	plumb_resolve(hrq);
+}
+
+/* The stream head's read queue above q. */
+static queue_t *
+head_above(queue_t *q)
+{
+	q = RD(q);
+	while (q->q_next != NULL && !(q->q_kind & QK_HEADR))
+		q = q->q_next;
+	return q;
+}
+
+void
+plumb_remove(queue_t *rq)
+{
+	queue_t *wq = OTHERQ(rq), *above = backq(wq), *feeds = backq(rq);
+	queue_t *hrq = head_above(rq);
+
+	ASSERT(above != NULL);
+	if (rq->q_kind & QK_DRIVER) {
+		above->q_next = plumb_root->pl_deadend + 1;
+	} else if (wq->q_next == rq) {
+		above->q_next = rq->q_next;
+	} else {
+		above->q_next = wq->q_next;
+		if (feeds != NULL)
+			feeds->q_next = rq->q_next;
+	}
+	plumb_resolve(hrq);
+}
+
+void
+plumb_cut(queue_t *hrq)
+{
+	queue_t *q = OTHERQ(hrq);
+
+	while (q->q_next != NULL && q->q_next->q_stream == q->q_stream)
+		q = q->q_next;
+	q->q_next = plumb_root->pl_deadend + 1;
+	plumb_resolve(hrq);
+}
+
+void
+plumb_weld(queue_t *hrq, queue_t *peer)
+{
+	OTHERQ(hrq)->q_next = peer;
+	OTHERQ(peer)->q_next = hrq;
+	plumb_resolve(hrq);
+}
+
+/* ---- for open and close routines -------------------------------------------------------- */
+
+void
+qprocson(queue_t *q)
+{
+	struct slot *me = slot_self();
+	queue_t *rq = RD(q);
+	struct group *g = plumb_group(rq);
+
+	if (me == NULL || (rq->q_flag & QPROCS))
+		return;
+	plumb_lock(me, g);
+	st_rlx(&rq->q_flag, rq->q_flag | QPROCS);
+	plumb_insert(rq);
+	plumb_unlock(me, g);
+}
+
+/* Pass what was parked on q to the queue after it; a driver's is freed. */
+static void
+hand_on(queue_t *q, queue_t *next, mblk_t *mp)
+{
+	while (mp != NULL) {
+		mblk_t *rest = mp->b_next;
+
+		mp->b_next = NULL;
+		if (next == NULL || (q->q_kind & QK_DRIVER))
+			freemsg(mp);
+		else
+			put(next, mp);
+		mp = rest;
+	}
+}
+
+void
+qprocsoff(queue_t *q)
+{
+	struct slot *me = slot_self();
+	queue_t *rq = RD(q), *wq = OTHERQ(rq), *rnext, *wnext, *above, *feeds;
+	struct group *g = plumb_group(rq);
+	mblk_t *rmp, *wmp;
+
+	if (me == NULL || !(ld_rlx(&rq->q_flag) & QPROCS))
+		return;
+	plumb_lock(me, g);
+	above = backq(wq);
+	feeds = backq(rq);
+	plumb_remove(rq);
+	st_rlx(&rq->q_flag, rq->q_flag & ~(unsigned int)QPROCS);
+	runq_forget(rq);
+	runq_forget(wq);
+	rnext = rq->q_next;
+	wnext = wq->q_next;
+	rmp = perim_forget(rq);
+	wmp = perim_forget(wq);
+	plumb_unlock(me, g);
+	hand_on(rq, rnext, rmp);
+	hand_on(wq, wnext, wmp);
+	/* Who was refused because of this module tries again. */
+	if (above != NULL)
+		(above->q_kind & QK_SRV) ? runq_enable(above) : flow_backenable(above);
+	if (feeds != NULL)
+		(feeds->q_kind & QK_SRV) ? runq_enable(feeds) : flow_backenable(feeds);
+}

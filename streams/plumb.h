@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * plumb.h: plumbing groups: who may walk the queues, who may relink them.
+ *
+ * Level 8.  A group is the set of streams whose queues can reach each other:
+ * the two ends of a pipe; all minors of a driver that is not independent.
+ * Every call is a reader of its group for as long as it touches queues; open,
+ * push, pop, close, qprocson and qprocsoff are writers, for the few lines that
+ * relink.
+ *
+ *   reader (every call)                  writer (plumb_lock .. plumb_unlock)
+ *   P1 sl_home := group   (exchange)     P4 g_plumber := me      (c-a-s)
+ *   P2 g_plumber set? -> leave, wait     P5 wait until no slot names the group
+ *   P3 ... sl_home := NULL (release)     P6 relink; g_plumber := 0 (release)
+ *
+ * invariant 1: from P6's first line to its last no other slot names the group
+ *   past P2: either the reader's P1 precedes P4 and P5 sees it, or P2 sees P4.
+ * invariant 2: a writer calls nothing out while it holds the group, and a
+ *   thread that waits for a group names none: writers cannot wait in a circle.
+ *
+ * A reader costs one exchange on a line of its own and one store; a writer
+ * looks at every slot.  Cells are never freed, so a stale pointer to one names
+ * some group, and the worst that does is to make its writer wait.
+ *
+ * sl_visiting names a second group while a perimeter's holder runs what was
+ * parked for a queue there (perim.h).
+ */
+#ifndef STREAMS_PLUMB_H
+#define STREAMS_PLUMB_H
+
+#include "runq.h"
+
+struct group {
+	struct runq g_run;	/* R  queues to be served; first: q_runq leads here */
+	uint32_t g_plumber;	/* A  slot of the writer, 0 none */
+	uint32_t g_gen;		/* A  times used */
+	struct group *g_next;	/* R  free list */
+	uint64_t g_spare[3];
+} LINE_ALIGNED;
+
+struct plumb_root {
+	uint32_t pl_lock;	/* A */
+	struct group *pl_free;	/* R  cells not in use */
+	queue_t pl_deadend[2];	/* C  swallows what is sent below a closed stream */
+};
+
+extern struct plumb_root *plumb_root;
+
+int plumb_init(void);
+/* A fresh group, or NULL without memory; rele gives it back, empty. */
+struct group *plumb_alloc(void);
+void plumb_rele(struct group *g);
+
+INLINE struct group *
+plumb_group(queue_t *q)
+{
+	return (struct group *)q->q_runq;
+}
+
+/* Wait until no writer holds g; names no group meanwhile. */
+void plumb_wait(struct slot *me, struct group *g);
+/* Serve the run list; then what waits for other groups. */
+void plumb_run(struct slot *me, struct group *g);
+void plumb_later(struct slot *me);
+
+/* P1, P2: false: a writer is in; sl_home is NULL again. */
+INLINE bool
+plumb_enter(struct slot *me, struct group *g)
+{
+	ASSERT(ld_rlx(&me->sl_home) == NULL);
+	(void)xchg(&me->sl_home, g);
+	JITTER();
+	if (likely(ld_seq(&g->g_plumber) == 0))
+		return true;
+	st_rel(&me->sl_home, NULL);
+	return false;
+}
+
+/* P3, after serving what is enabled. */
+INLINE void
+plumb_leave(struct slot *me, struct group *g)
+{
+	if (unlikely(runq_pending(&g->g_run)))
+		plumb_run(me, g);
+	st_rel(&me->sl_home, NULL);
+	if (unlikely(me->sl_later != NULL))
+		plumb_later(me);
+}
+
+/*
+ * Name a second group, if it is one: refused while a writer is in, or when
+ * this thread already visits another.  unvisit takes what visit returned.
+ */
+enum { VISIT_REFUSED, VISIT_INSIDE, VISIT_ENTERED };
+int plumb_visit(struct slot *me, struct group *g);
+void plumb_unvisit(struct slot *me, struct group *g, int token);
+
+/*
+ * P4, P5.  The caller is inside g and stays so after plumb_unlock; in between
+ * nobody else is.  Pointers into g must be looked up again afterwards, except
+ * to what the caller's own plumbing flag keeps alive.
+ */
+void plumb_lock(struct slot *me, struct group *g);
+void plumb_unlock(struct slot *me, struct group *g);
+
+/* Under plumb_lock: put the pair in below its stream head (rq->q_next). */
+void plumb_insert(queue_t *rq);
+/* Under plumb_lock: take it out. */
+void plumb_remove(queue_t *rq);
+/* Under plumb_lock: what lies below head hrq now ends in the dead end. */
+void plumb_cut(queue_t *hrq);
+/* Under plumb_lock: weld two heads' bottoms together. */
+void plumb_weld(queue_t *hrq, queue_t *peer);
+/* Under plumb_lock: set q_nfsrv along the stream of head hrq, both ways. */
+void plumb_resolve(queue_t *hrq);
+
+#endif

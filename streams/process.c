@@ -1,0 +1,383 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * process.c: bringing the library up, and what fork and exit do to it.
+ *
+ * Up: the first call of the first process makes the arena and everything in
+ * it; every thread's first call claims a slot.
+ *
+ * Fork: before the fork an embryo -- a process slot with a copy of the
+ * descriptor table, references counted -- is made; the child claims it at
+ * once, with its record lock and a thread slot, and says so through a pipe.
+ * The parent waits for that byte: an end of file instead means that there is
+ * no child (or it died at once), and the embryo's references are dropped.  A
+ * child made behind our back (_Fork, clone) finds its slot page wiped and has
+ * no streams.
+ *
+ * Exit: exit(3) closes in the ordinary way, draining; _exit, a signal and exec
+ * leave it to reap.c of another process.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "arena.h"
+#include "cache.h"
+#include "fd.h"
+#include "heap.h"
+#include "helper.h"
+#include "putnext.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CLAIM_WAIT 10000 /* ms a parent waits for a stopped child */
+
+static pthread_mutex_t up_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_key_t key;	/* destroyed with the thread */
+static bool up;
+static bool hooked;	/* key and fork handlers are there */
+
+/* The fork in progress, under up_lock. */
+static struct {
+	struct proc *embryo;
+	int claim[2];
+} forking;
+
+static void before_fork(void);
+static void after_fork_parent(void);
+static void after_fork_child(void);
+
+/* ---- threads -------------------------------------------------------------------------- */
+
+static void *
+carve(size_t size)
+{
+	return arena_carve(size, LINE);
+}
+
+/* A thread that used the library ends. */
+static void
+thread_ends(void *arg)
+{
+	struct slot *s = arg;
+
+	if (s != slot_tls || s->sl_pslot != slot_wipe->w_proc || ld_rlx(&s->sl_home) != NULL)
+		return;
+	cache_detach(s);
+	slot_tls = NULL;
+	slot_release(s);
+}
+
+static int
+thread_begins(struct proc *p)
+{
+	struct slot *s;
+	int error = slot_claim(p, carve, &s);
+
+	if (error != 0)
+		return error;
+	s->sl_later = NULL;
+	s->sl_nheld = 0;
+	cache_attach(s);
+	slot_tls = s;
+	pthread_setspecific(key, s);
+	return 0;
+}
+
+/* ---- processes ------------------------------------------------------------------------- */
+
+/* A process slot in state PROC_EMBRYO, or NULL when all are taken. */
+static struct proc *
+proc_claim(void)
+{
+	for (uint32_t i = 1; i < NPROC; i++) {
+		struct proc *p = slot_procat(i), *none = NULL;
+		uint32_t is_free = PROC_FREE;
+
+		if (p == NULL) {
+			p = carve(sizeof(*p));
+			if (p == NULL)
+				return NULL;
+			p->pr_id = i;
+			if (!cas(&slot_root->sr_proc[i], &none, p))
+				p = none;
+		}
+		if (!cas(&p->pr_state, &is_free, (uint32_t)PROC_EMBRYO))
+			continue;
+		for (uint32_t old = ld_rlx(&slot_root->sr_ptop);
+		     old <= i && !cas(&slot_root->sr_ptop, &old, i + 1);)
+			;
+		bury_threads(p); /* of an earlier life */
+		for (int d = 0; d < PROC_DUE; d++)
+			st_rlx(&p->pr_due[d], 0u);
+		st_rlx(&p->pr_helper, 0u);
+		return p;
+	}
+	return NULL;
+}
+
+/*
+ * The calling process becomes p: record lock and thread slot first, so that it
+ * is alive by every sign before its state says so.  EAGAIN, ENOMEM; ESRCH: the
+ * embryo was given up.
+ */
+static int
+proc_live(struct proc *p)
+{
+	uint32_t embryo = PROC_EMBRYO;
+	int error;
+
+	p->pr_pid = plat_pid();
+	if (arena_fd_ours())
+		plat_lockrec(arena_fd(), (off_t)p->pr_id);
+	slot_wipe->w_proc = p;
+	error = thread_begins(p);
+	faa(&slot_root->sr_live, 1u);
+	if (error == 0 && !cas(&p->pr_state, &embryo, (uint32_t)PROC_LIVE))
+		error = ESRCH;
+	if (error != 0)
+		fas(&slot_root->sr_live, 1u);
+	return error;
+}
+
+/* ---- up ------------------------------------------------------------------------------------ */
+
+/* USTREAMS_ARENA: bytes with K, M, G; 0 when not set.  0, EINVAL. */
+static int
+wanted_size(size_t *size)
+{
+	const char *s = secure_getenv("USTREAMS_ARENA");
+	unsigned long long n;
+	int shift = 0;
+	char *end;
+
+	*size = 0;
+	if (s == NULL)
+		return 0;
+	if (*s < '0' || *s > '9')
+		return EINVAL;
+	errno = 0;
+	n = strtoull(s, &end, 10);
+	if (errno != 0)
+		return EINVAL;
+	switch (*end) {
+	case 'K': case 'k': shift = 10; break;
+	case 'M': case 'm': shift = 20; break;
+	case 'G': case 'g': shift = 30; break;
+	}
+	if (shift != 0)
+		end++;
+	if (*end != '\0' || n > (~0ull >> shift))
+		return EINVAL;
+	*size = (size_t)n << shift;
+	return *size == 0 ? ENOMEM : 0;
+}
+
+static bool
+switched_on(const char *name)
+{
+	const char *s = secure_getenv(name);
+
+	return s != NULL && strcmp(s, "") != 0 && strcmp(s, "0") != 0;
+}
+
+/* What lies in the arena; the calling thread gets its slot on the way. */
+static int
+furnish(void)
+{
+	struct proc *p;
+	int error;
+
+	slot_root = arena_root_make(ROOT_SLOT, sizeof(*slot_root));
+	if (slot_root == NULL)
+		return ENOMEM;
+	st_rlx(&slot_root->sr_top, 1u);
+	st_rlx(&slot_root->sr_ptop, 1u);
+	if ((error = heap_init()) != 0 || (error = cache_init()) != 0)
+		return error;
+	p = proc_claim();
+	if (p == NULL)
+		return ENOMEM;
+	if ((error = proc_live(p)) != 0)
+		return error;
+	put_init();
+	msg_init();
+	queue_init_classes();
+	if ((error = fd_init(p)) != 0 || (error = plumb_init()) != 0 || (error = head_init()) != 0)
+		return error;
+	head_init_process();
+	return registry_init();
+}
+
+static void
+take_down(void)
+{
+	if (slot_tls != NULL) {
+		pthread_mutex_unlock(&slot_tls->sl_alive);
+		pthread_setspecific(key, NULL);
+	}
+	slot_tls = NULL;
+	slot_root = NULL;
+	slot_wipe->w_proc = NULL;
+	arena_destroy();
+}
+
+static int
+bring_up(void)
+{
+	struct slot_wipe *page = plat_wipe_page();
+	size_t size;
+	int error = wanted_size(&size);
+
+	if (error != 0)
+		return error;
+	if (page == NULL || (!hooked && (pthread_key_create(&key, thread_ends) != 0 ||
+		    pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0)))
+		return ENOMEM;
+	hooked = true;
+	error = arena_create(size);
+	if (error != 0)
+		return error;
+	slot_wipe = page;
+	plat_checked = switched_on("USTREAMS_CHECK");
+	plat_jitter_on = switched_on("USTREAMS_JITTER");
+	error = furnish();
+	if (error != 0)
+		take_down();
+	else
+		up = true;
+	return error;
+}
+
+/* The slow half of slot_self(): 0 with slot_tls set, or an errno. */
+int
+process_attach(void)
+{
+	sigset_t all, old;
+	int error = 0;
+
+	/* A handler that calls in here must not find the lock taken below it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_mutex_lock(&up_lock);
+	if (!up)
+		error = bring_up();
+	else if (slot_wipe->w_proc == NULL)
+		error = EBADF; /* a child made behind our back */
+	if (error == 0 && slot_tls == NULL)
+		error = thread_begins(slot_wipe->w_proc);
+	pthread_mutex_unlock(&up_lock);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return error;
+}
+
+/* ---- fork ------------------------------------------------------------------------------------- */
+
+static void
+drop_embryo(struct proc *p)
+{
+	fd_closeall(p, false);
+	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+}
+
+static void
+before_fork(void)
+{
+	struct proc *p;
+
+	pthread_mutex_lock(&up_lock);
+	forking.embryo = NULL;
+	if (up)
+		msg_ext_lock();
+	if (!up || slot_wipe->w_proc == NULL || slot_tls == NULL ||
+	    ld_rlx(&slot_tls->sl_home) != NULL)
+		return;
+	p = proc_claim();
+	if (p == NULL)
+		return;
+	if (fd_init(p) != 0) {
+		st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+		return;
+	}
+	if (fd_copy(slot_wipe->w_proc, p) != 0 || pipe2(forking.claim, O_CLOEXEC) != 0) {
+		drop_embryo(p);
+		return;
+	}
+	forking.embryo = p;
+}
+
+/* Did the child claim its slot?  Waits for its byte. */
+static bool
+claimed(struct proc *p)
+{
+	struct pollfd pfd = { forking.claim[0], POLLIN, 0 };
+
+	for (int ms = 0; ld_acq(&p->pr_state) == PROC_EMBRYO && ms < CLAIM_WAIT; ms += 10)
+		if (poll(&pfd, 1, 10) > 0)
+			break;
+	return ld_acq(&p->pr_state) != PROC_EMBRYO;
+}
+
+static void
+after_fork_parent(void)
+{
+	struct proc *p = forking.embryo;
+
+	if (p != NULL) {
+		uint32_t embryo = PROC_EMBRYO;
+
+		close(forking.claim[1]);
+		if (!claimed(p) && cas(&p->pr_state, &embryo, (uint32_t)PROC_DYING))
+			drop_embryo(p);
+		close(forking.claim[0]);
+		helper_poke();
+	}
+	if (up)
+		msg_ext_unlock();
+	pthread_mutex_unlock(&up_lock);
+}
+
+static void
+after_fork_child(void)
+{
+	struct proc *p = forking.embryo;
+	ssize_t n __attribute__((unused));
+
+	pthread_mutex_init(&up_lock, NULL);
+	if (!up)
+		return;
+	msg_ext_unlock();
+	helper_forget();
+	slot_tls = NULL;
+	pthread_setspecific(key, NULL);
+	if (p == NULL)
+		return;
+	if (proc_live(p) != 0)
+		slot_wipe->w_proc = NULL; /* as if made behind our back */
+	/* If this fails the parent is gone, and nobody waits for it. */
+	n = write(forking.claim[1], "", 1);
+	close(forking.claim[0]);
+	close(forking.claim[1]);
+}
+
+/* ---- exit ---------------------------------------------------------------------------------------- */
+
+__attribute__((destructor)) static void
+process_ends(void)
+{
+	struct proc *p;
+
+	if (!up || (p = slot_wipe->w_proc) == NULL || p->pr_pid != plat_pid() ||
+	    (slot_tls != NULL && ld_rlx(&slot_tls->sl_home) != NULL) || slot_self() == NULL)
+		return;
+	fd_closeall(p, true);
+	cache_detach(slot_tls);
+	slot_release(slot_tls);
+	slot_wipe->w_proc = NULL;
+	fas(&slot_root->sr_live, 1u);
+	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+}

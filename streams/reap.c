@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * reap.c: burying processes that died without closing.
+ *
+ * A process is dead when its record lock on the arena file is gone and none
+ * of its thread slots lives (slot.h).  Whoever notices first moves it from
+ * PROC_LIVE to PROC_DYING and does then what an ordinary exit does, without
+ * draining: every descriptor closed -- so the last holder's death hangs up
+ * the peer -- and the slots given free.  A thread that died outside the
+ * library or asleep held nothing; its magazines go back to the depot.  One
+ * that died inside a call may have had blocks in its hands: its magazines are
+ * left alone, and its locks are broken by who waits for them (lock.h).
+ */
+#include "arena.h"
+#include "cache.h"
+#include "fd.h"
+#include "helper.h"
+
+static bool
+has_live_thread(const struct proc *p)
+{
+	uint32_t top = ld_acq(&slot_root->sr_top);
+
+	for (uint32_t i = 1; i < top; i++) {
+		struct slot *s = slot_at(i);
+
+		if (s != NULL && ld_acq(&s->sl_state) != SLOT_FREE &&
+		    ld_rlx(&s->sl_proc) == p->pr_id && !slot_dead(s))
+			return true;
+	}
+	return false;
+}
+
+static bool
+process_dead(const struct proc *p)
+{
+	if (ld_acq(&p->pr_state) != PROC_LIVE || has_live_thread(p))
+		return false;
+	/* Without our own descriptor the lock cannot be looked at. */
+	return arena_fd_ours() && !plat_reclocked(arena_fd(), (off_t)p->pr_id);
+}
+
+void
+bury_threads(struct proc *p)
+{
+	uint32_t top = ld_acq(&slot_root->sr_top);
+
+	for (uint32_t i = 1; i < top; i++) {
+		struct slot *s = slot_at(i);
+
+		if (s == NULL || ld_rlx(&s->sl_proc) != p->pr_id || !slot_dead(s))
+			continue;
+		if (ld_acq(&s->sl_home) == NULL)
+			cache_detach(s);
+		slot_bury(s);
+	}
+}
+
+static void
+bury(struct proc *p)
+{
+	bury_threads(p);
+	fd_closeall(p, false);
+	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+	fas(&slot_root->sr_live, 1u);
+	faa(&slot_root->sr_deaths, 1u);
+}
+
+int
+reap_scan(void)
+{
+	uint32_t top = ld_acq(&slot_root->sr_ptop);
+	int n = 0;
+
+	for (uint32_t i = 1; i < top; i++) {
+		struct proc *p = slot_procat(i);
+		uint32_t live = PROC_LIVE;
+
+		if (p == NULL || p == slot_wipe->w_proc || !process_dead(p) ||
+		    !cas(&p->pr_state, &live, (uint32_t)PROC_DYING))
+			continue;
+		bury(p);
+		n++;
+	}
+	return n;
+}

@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* registry.c: registering, finding and forgetting modules and drivers. */
+#include "registry.h"
+#include "arena.h"
+#include "heap.h"
+#include "putnext.h"
+
+#include <errno.h>
+#include <string.h>
+
+struct registry *registry;
+
+#define KNOWN_FLAGS                                                            \
+	(D_OLD | D_MP | D_MTOCEXCL | D_MTPUTSHARED | D_MTINNER_MASK |          \
+		D_MTOUTPERIM | USTR_INDEPENDENT)
+
+/* ---- judging what is registered ------------------------------------------------ */
+
+static bool
+flags_ok(int flags, bool driver)
+{
+	int inner = flags & D_MTINNER_MASK;
+
+	if (flags & ~KNOWN_FLAGS)
+		return false;
+	if ((flags & USTR_INDEPENDENT) && !driver)
+		return false;
+	if ((flags & D_MTOUTPERIM) && inner == D_MTPERMOD)
+		return false;
+	if ((flags & D_MTOCEXCL) && !(flags & D_MTOUTPERIM))
+		return false;
+	return !(flags & D_MTPUTSHARED) || inner != 0;
+}
+
+static bool
+name_ok(const char *name)
+{
+	size_t n = name == NULL ? 0 : strnlen(name, FMNAMESZ + 1);
+
+	return n >= 1 && n <= FMNAMESZ && strchr(name, '/') == NULL;
+}
+
+static bool
+side_ok(const struct qinit *qi, bool needs_put)
+{
+	return qi != NULL && qi->qi_minfo != NULL && (qi->qi_putp != NULL || !needs_put) &&
+		qi->qi_minfo->mi_lowat <= qi->qi_minfo->mi_hiwat;
+}
+
+static bool
+table_ok(const struct streamtab *st, bool driver)
+{
+	return st != NULL && side_ok(st->st_rdinit, !driver) && side_ok(st->st_wrinit, true);
+}
+
+/* ---- the arena's copy -------------------------------------------------------------- */
+
+struct side {
+	struct qinit sd_qinit;
+	struct module_info sd_info;
+	char sd_name[16];
+};
+
+static struct qinit *
+copy_side(const struct qinit *qi)
+{
+	struct side *sd = heap_zalloc(sizeof(*sd));
+
+	if (sd == NULL)
+		return NULL;
+	sd->sd_info = *qi->qi_minfo;
+	if (qi->qi_minfo->mi_idname != NULL)
+		strncpy(sd->sd_name, qi->qi_minfo->mi_idname, sizeof(sd->sd_name) - 1);
+	sd->sd_info.mi_idname = sd->sd_name;
+	sd->sd_qinit.qi_minfo = &sd->sd_info;
+	return &sd->sd_qinit;
+}
+
+static void
+drop_side(struct qinit *qi)
+{
+	if (qi != NULL)
+		heap_free((char *)qi - offsetof(struct side, sd_qinit), sizeof(struct side));
+}
+
+static void
+set_procs(uint32_t idx, const struct qinit *qi, const struct qinit *rd)
+{
+	struct procs *pc = &put_procs[idx];
+
+	pc->pc_put = qi->qi_putp != NULL ? qi->qi_putp : put_absent.pc_put;
+	pc->pc_srv = qi->qi_srvp != NULL ? qi->qi_srvp : put_absent.pc_srv;
+	/* Open and close are the read side's, as in every STREAMS. */
+	pc->pc_open = rd->qi_qopen;
+	pc->pc_close = rd->qi_qclose;
+}
+
+/* One perimeter for all instances? */
+static bool
+per_module(uint32_t flags)
+{
+	if ((flags & D_MTINNER_MASK) == D_MTPERMOD)
+		return true;
+	/* Exclusive open and close: served by the strictest perimeter. */
+	if (flags & D_MTOCEXCL)
+		return true;
+	return !(flags & (D_MTINNER_MASK | D_MP)); /* legacy code: one at a time */
+}
+
+static int
+fill(struct regent *re, const char *name, const struct streamtab *st, int flags)
+{
+	uint32_t n = (uint32_t)(re - registry->rg_ent);
+
+	memset(re, 0, sizeof(*re));
+	strncpy(re->re_name, name, FMNAMESZ);
+	re->re_flags = (uint32_t)flags;
+	re->re_major = n;
+	re->re_tables.qt_idx = 2 + n * 2;
+	re->re_tables.qt_rd = copy_side(st->st_rdinit);
+	re->re_tables.qt_wr = copy_side(st->st_wrinit);
+	re->re_tables.qt_rdsrv = st->st_rdinit->qi_srvp != NULL;
+	re->re_tables.qt_wrsrv = st->st_wrinit->qi_srvp != NULL;
+	if (per_module(re->re_flags))
+		re->re_perim = heap_zalloc(sizeof(*re->re_perim));
+	if (re->re_tables.qt_rd != NULL && re->re_tables.qt_wr != NULL &&
+	    (re->re_perim != NULL || !per_module(re->re_flags)))
+		return 0;
+	drop_side(re->re_tables.qt_rd);
+	drop_side(re->re_tables.qt_wr);
+	heap_free(re->re_perim, sizeof(*re->re_perim));
+	memset(re, 0, sizeof(*re));
+	return ENOMEM;
+}
+
+/* ---- the table ------------------------------------------------------------------------ */
+
+static struct regent *
+find(const char *name, size_t n)
+{
+	LOCK_HELD(&registry->rg_lock);
+	for (uint32_t i = 0; i < registry->rg_n; i++) {
+		struct regent *re = &registry->rg_ent[i];
+
+		if (re->re_kind != REG_FREE && strncmp(re->re_name, name, n) == 0 &&
+		    re->re_name[n] == '\0')
+			return re;
+	}
+	return NULL;
+}
+
+static int
+enter(const char *name, const struct streamtab *st, int flags, uint32_t kind)
+{
+	struct regent *re = find(name, strlen(name));
+	int error;
+
+	if (re != NULL) {
+		/* Another process brought it; this one has the code as well now. */
+		if (put_procs[re->re_tables.qt_idx].pc_put != put_absent.pc_put ||
+		    put_procs[re->re_tables.qt_idx + 1].pc_put != put_absent.pc_put ||
+		    re->re_kind != kind || re->re_flags != (uint32_t)flags)
+			return EEXIST;
+	} else {
+		uint32_t i = 0;
+
+		while (i < registry->rg_n && registry->rg_ent[i].re_kind != REG_FREE)
+			i++;
+		if (i == NREG)
+			return ENOSPC;
+		re = &registry->rg_ent[i];
+		error = fill(re, name, st, flags);
+		if (error != 0)
+			return error;
+		st_rel(&re->re_kind, kind);
+		if (i == registry->rg_n)
+			registry->rg_n = i + 1;
+	}
+	set_procs(re->re_tables.qt_idx, st->st_rdinit, st->st_rdinit);
+	set_procs(re->re_tables.qt_idx + 1, st->st_wrinit, st->st_rdinit);
+	return 0;
+}
+
+static int
+reg(const char *name, const struct streamtab *st, int flags, uint32_t kind)
+{
+	struct slot *me = slot_self();
+	bool driver = kind == REG_DRIVER;
+	int error;
+
+	if (me == NULL)
+		return -1;
+	if (!name_ok(name) || !table_ok(st, driver) || !flags_ok(flags, driver)) {
+		errno = EINVAL;
+		return -1;
+	}
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	error = enter(name, st, flags, kind);
+	lock_leave(me, &registry->rg_lock);
+	if (error == 0)
+		return 0;
+	errno = error;
+	return -1;
+}
+
+int
+ustr_register_module(const char *name, struct streamtab *st, int flags)
+{
+	return reg(name, st, flags, REG_MODULE);
+}
+
+int
+ustr_register_driver(const char *name, struct streamtab *st, int flags)
+{
+	return reg(name, st, flags, REG_DRIVER);
+}
+
+int
+ustr_unregister(const char *name)
+{
+	struct slot *me = slot_self();
+	struct regent *re;
+	int error = 0;
+
+	if (me == NULL)
+		return -1;
+	if (!name_ok(name)) {
+		errno = EINVAL;
+		return -1;
+	}
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	re = find(name, strlen(name));
+	if (re == NULL)
+		error = ENOENT;
+	else if (re->re_uses > 0)
+		error = EBUSY;
+	else {
+		st_rel(&re->re_kind, (uint32_t)REG_FREE);
+		put_procs[re->re_tables.qt_idx] = put_absent;
+		put_procs[re->re_tables.qt_idx + 1] = put_absent;
+		drop_side(re->re_tables.qt_rd);
+		drop_side(re->re_tables.qt_wr);
+		heap_free(re->re_perim, sizeof(*re->re_perim));
+		if (re->re_group != NULL)
+			plumb_rele(re->re_group);
+	}
+	lock_leave(me, &registry->rg_lock);
+	if (error == 0)
+		return 0;
+	errno = error;
+	return -1;
+}
+
+struct regent *
+registry_hold(const char *name, size_t n, uint32_t kind)
+{
+	struct slot *me = slot_self();
+	struct regent *re;
+
+	if (me == NULL || n == 0 || n > FMNAMESZ)
+		return NULL;
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	re = find(name, n);
+	if (re != NULL && re->re_kind != kind)
+		re = NULL;
+	if (re != NULL)
+		re->re_uses++;
+	lock_leave(me, &registry->rg_lock);
+	return re;
+}
+
+void
+registry_rele(struct regent *re)
+{
+	struct slot *me = slot_self();
+
+	if (me == NULL)
+		return;
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	ASSERT(re->re_uses > 0);
+	re->re_uses--;
+	lock_leave(me, &registry->rg_lock);
+}
+
+bool
+registry_known(const char *name)
+{
+	struct regent *re = registry_hold(name, strnlen(name, FMNAMESZ + 1), REG_MODULE);
+
+	if (re == NULL)
+		return false;
+	registry_rele(re);
+	return true;
+}
+
+/* ---- perimeters of a new pair -------------------------------------------------------- */
+
+int
+registry_perims(struct regent *re, queue_t *rq)
+{
+	uint32_t inner = re->re_flags & D_MTINNER_MASK;
+	queue_t *wq = rq + 1;
+
+	rq->q_perim = wq->q_perim = re->re_perim;
+	if (re->re_perim != NULL || inner == 0)
+		return 0;
+	rq->q_perim = wq->q_perim = heap_zalloc(sizeof(struct perim));
+	if (rq->q_perim == NULL)
+		return ENOSR;
+	if (inner == D_MTQPAIR)
+		return 0;
+	wq->q_perim = heap_zalloc(sizeof(struct perim));
+	if (wq->q_perim != NULL)
+		return 0;
+	heap_free(rq->q_perim, sizeof(struct perim));
+	rq->q_perim = NULL;
+	return ENOSR;
+}
+
+void
+registry_unperims(struct regent *re, queue_t *rq)
+{
+	queue_t *wq = rq + 1;
+
+	if (re->re_perim != NULL)
+		return;
+	if (wq->q_perim != rq->q_perim)
+		heap_free(wq->q_perim, sizeof(struct perim));
+	heap_free(rq->q_perim, sizeof(struct perim));
+	rq->q_perim = wq->q_perim = NULL;
+}
+
+int
+registry_init(void)
+{
+	registry = arena_root_make(ROOT_REGISTRY, sizeof(*registry));
+	if (registry == NULL)
+		return ENOMEM;
+	for (const struct conf *cf = conf_table; cf->cf_name != NULL; cf++)
+		if (reg(cf->cf_name, cf->cf_tab, cf->cf_flags,
+			    cf->cf_driver ? REG_DRIVER : REG_MODULE) != 0)
+			return errno;
+	return 0;
+}

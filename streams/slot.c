@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* slot.c: claiming and releasing slots, and telling the dead from the living. */
+#include "slot.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define OWNER_DIED 0x40000000 /* FUTEX_OWNER_DIED */
+
+_Static_assert(offsetof(struct slot, sl_later) == LINE, "line 0 is what others read");
+
+static struct slot_wipe nobody;
+
+__thread struct slot *slot_tls;
+struct slot_wipe *slot_wipe = &nobody;
+struct slot_root *slot_root;
+
+struct slot *
+slot_attach(int *error)
+{
+	*error = process_attach();
+	if (*error == 0)
+		return slot_tls;
+	errno = *error;
+	return NULL;
+}
+
+static int
+alive_word(const struct slot *s)
+{
+	return __atomic_load_n(&s->sl_alive.__data.__lock, __ATOMIC_ACQUIRE);
+}
+
+bool
+slot_dead(const struct slot *s)
+{
+	return ld_acq(&s->sl_state) == SLOT_LIVE && (alive_word(s) & OWNER_DIED) != 0;
+}
+
+static void
+hold_life(struct slot *s)
+{
+	pthread_mutexattr_t at;
+
+	pthread_mutexattr_init(&at);
+	pthread_mutexattr_setpshared(&at, PTHREAD_PROCESS_SHARED);
+	pthread_mutexattr_setrobust(&at, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&s->sl_alive, &at);
+	pthread_mutexattr_destroy(&at);
+	pthread_mutex_lock(&s->sl_alive);
+}
+
+/* Slot i, made if it never was; NULL without memory. */
+static struct slot *
+make(uint32_t i, void *(*alloc)(size_t))
+{
+	struct slot *s = ld_acq(&slot_root->sr_slot[i]), *none = NULL;
+
+	if (s != NULL)
+		return s;
+	s = alloc(sizeof(*s));
+	if (s == NULL)
+		return NULL;
+	memset(s, 0, sizeof(*s));
+	s->sl_id = i;
+	/* The loser's memory is not lost for good: it is small and rare. */
+	if (!cas(&slot_root->sr_slot[i], &none, s))
+		return none;
+	return s;
+}
+
+static void
+raise_top(uint32_t *top, uint32_t to)
+{
+	uint32_t old = ld_rlx(top);
+
+	while (old < to && !cas(top, &old, to))
+		;
+}
+
+int
+slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp)
+{
+	for (uint32_t i = 1; i < NSLOT; i++) {
+		struct slot *s = make(i, alloc);
+		uint32_t state = SLOT_FREE;
+
+		if (s == NULL)
+			return ENOMEM;
+		if (ld_rlx(&s->sl_state) != SLOT_FREE || !cas(&s->sl_state, &state, SLOT_CLAIMED))
+			continue;
+		hold_life(s);
+		s->sl_proc = p->pr_id;
+		s->sl_pslot = p;
+		s->sl_tid = plat_tid();
+		st_rlx(&s->sl_sleep, 0u);
+		st_rel(&s->sl_state, SLOT_LIVE);
+		raise_top(&slot_root->sr_top, i + 1);
+		*sp = s;
+		return 0;
+	}
+	return EAGAIN;
+}
+
+void
+slot_release(struct slot *s)
+{
+	ASSERT(ld_rlx(&s->sl_home) == NULL);
+	s->sl_pslot = NULL;
+	pthread_mutex_unlock(&s->sl_alive);
+	st_rel(&s->sl_state, SLOT_FREE);
+}
+
+void
+slot_bury(struct slot *s)
+{
+	st_rel(&s->sl_home, NULL);
+	st_rel(&s->sl_visiting, NULL);
+	s->sl_pslot = NULL;
+	st_rel(&s->sl_state, SLOT_FREE);
+}

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * slot.h: who takes part: one slot per thread, one per process.
+ *
+ * Level 1.  A thread that calls the library gets a slot in the arena, so that
+ * other threads and processes can see where it is (its plumbing words), wake
+ * it (its sleep word), tell whether it is alive, and name it as the owner of
+ * a lock.  Slots are never unmapped: a stale slot number read from a lock or a
+ * wait list names a slot that is free or somebody else's, and the worst it
+ * causes is one wake-up too many.
+ *
+ *   slot:  | home | visiting | sleep | broad | state | proc | id | tid |  read by all
+ *          | owner's words ...                                        |  owner only
+ *          | robust mutex, held while the thread lives                |
+ *          | magazines, two per class (cache.h)                       |  owner only
+ *
+ * Liveness.  The kernel walks a dying thread's robust list at exit, kill and
+ * exec and sets the owner-died bit of sl_alive; one load tells.  A process is
+ * dead when its record lock on the arena file is gone and no slot of it lives.
+ *
+ * Fork.  slot_proc lies in a page that the kernel wipes in the child of any
+ * fork: a child made behind the library's back finds NULL there, never its
+ * parent's slot, and its calls fail with EBADF.
+ */
+#ifndef STREAMS_SLOT_H
+#define STREAMS_SLOT_H
+
+#include "plat.h"
+
+#include <pthread.h>
+
+#define NSLOT 1024	/* thread slots; number 0 is nobody */
+#define NPROC 256	/* process slots; number 0 is nobody */
+#define PROC_DUE 64	/* free routines that may wait for a process */
+#define NCLASS 17	/* magazine pairs per slot: the classes of cache.h */
+
+struct mag;
+struct group;
+struct fdent;
+struct perim;
+
+/* A thread's two magazines of one class: empty this, then that. */
+struct magpair {
+	struct mag *mp_loaded;	/* O  never NULL */
+	struct mag *mp_prev;	/* O  never NULL */
+};
+
+struct slot {
+	/* Line 0: what others look at. */
+	struct group *sl_home;	   /* A  group entered, NULL outside */
+	struct group *sl_visiting; /* A  second group, while draining for it */
+	uint32_t sl_sleep;	   /* A  futex: 1 while asleep or about to be */
+	uint32_t sl_broad;	   /* A  waits in a list that overflowed */
+	uint32_t sl_state;	   /* A  SLOT_* */
+	uint32_t sl_proc;	   /* C  number of the process slot */
+	uint32_t sl_id;		   /* C  number of this slot */
+	pid_t sl_tid;		   /* C  kernel's thread id */
+	struct proc *sl_pslot;	   /* C  the process slot */
+	uint64_t sl_spare[2];
+
+	/* Line 1: the owner's. */
+	struct perim *sl_later;	/* O  perimeters to drain once outside */
+	uint32_t sl_nheld;	/* O  locks held, debug level 2 */
+	struct {
+		const void *h_lock;
+		uint32_t h_rank;
+	} sl_held[8];		/* O  which ones */
+	pthread_mutex_t sl_alive; /* C  robust, held for life */
+	struct magpair sl_mag[NCLASS]; /* O */
+} LINE_ALIGNED;
+
+enum { SLOT_FREE, SLOT_CLAIMED, SLOT_LIVE };
+
+struct proc {
+	uint32_t pr_state;	/* A  PROC_* */
+	uint32_t pr_id;		/* C  number */
+	pid_t pr_pid;		/* C  process id */
+	uint32_t pr_lock;	/* A  guards changes of the descriptor table */
+	uint32_t pr_helper;	/* A  the helper thread runs */
+	struct fdent *pr_fd0;	/* C  descriptors 0..63 */
+	struct fdent **pr_fd;	/* C  chunks of the others */
+	uint32_t pr_due[PROC_DUE]; /* A  free routines other processes left for it */
+} LINE_ALIGNED;
+
+enum { PROC_FREE, PROC_EMBRYO, PROC_LIVE, PROC_DYING };
+
+/* What all processes share about slots; lies in the arena. */
+struct slot_root {
+	uint32_t sr_top;	/* A  one more than the highest thread slot used */
+	uint32_t sr_ptop;	/* A  the same for processes */
+	uint32_t sr_live;	/* A  processes taking part */
+	uint32_t sr_deaths;	/* A  deaths noticed */
+	struct slot *sr_slot[NSLOT];	/* A */
+	struct proc *sr_proc[NPROC];	/* A */
+};
+
+/* The wiped page: NULL before the first call and in a child made unseen. */
+struct slot_wipe {
+	struct proc *w_proc;
+};
+
+extern __thread struct slot *slot_tls;
+extern struct slot_wipe *slot_wipe;
+extern struct slot_root *slot_root;
+
+/*
+ * The one call upwards, defined in process.c: bring the library up if need be
+ * and give this thread its slot; 0 or an errno.
+ */
+int process_attach(void);
+
+/* The slow half of slot_self(): NULL and *error when there is none. */
+struct slot *slot_attach(int *error);
+
+/* The calling thread's slot, made on first use; NULL with errno set. */
+INLINE struct slot *
+slot_self(void)
+{
+	struct slot *me = slot_tls;
+	int error;
+
+	if (likely(me != NULL && me->sl_pslot == slot_wipe->w_proc))
+		return me;
+	return slot_attach(&error);
+}
+
+INLINE struct slot *
+slot_at(uint32_t id)
+{
+	return id < NSLOT ? ld_acq(&slot_root->sr_slot[id]) : NULL;
+}
+
+INLINE struct proc *
+slot_procat(uint32_t id)
+{
+	return id < NPROC ? ld_acq(&slot_root->sr_proc[id]) : NULL;
+}
+
+/* Is the thread that holds this slot gone without having said good-bye? */
+bool slot_dead(const struct slot *s);
+
+/*
+ * Claim a free thread slot for the calling thread of process p; alloc makes
+ * memory for a new one.  0 or EAGAIN (all in use), ENOMEM.
+ */
+int slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp);
+/* Give the calling thread's slot back. */
+void slot_release(struct slot *s);
+/* Mark a dead thread's slot free. */
+void slot_bury(struct slot *s);
+
+#endif

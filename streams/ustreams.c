@@ -1,0 +1,476 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * ustreams.c: the public calls: errno at the edge, kernel descriptors through.
+ *
+ * Each is: enter, do, leave, and turn an errno into -1.  What they do stands
+ * in the head_*.c files (calls.h).
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include "calls.h"
+#include "msg.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <sys/ddi.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <ustreams.h>
+
+static NOINLINE int
+fail(int error)
+{
+	errno = error;
+	return -1;
+}
+
+INLINE ssize_t
+result(int error, size_t n)
+{
+	return likely(error == 0) ? (ssize_t)n : fail(error);
+}
+
+/* In a section already: this call comes from a handler or a put procedure. */
+static bool
+inside(void)
+{
+	return slot_tls != NULL && ld_rlx(&slot_tls->sl_home) != NULL;
+}
+
+/* ---- opening and closing ------------------------------------------------------------ */
+
+int
+str_open(const char *path, int oflag, ...)
+{
+	struct slot *me = slot_self();
+	struct stdata *sd;
+	struct file *f;
+	int error, fd;
+
+	if (me == NULL)
+		return -1;
+	if (inside())
+		return fail(EDEADLK);
+	if (!plat_judge(path, 1))
+		return fail(EFAULT);
+	error = head_open(path, oflag, &sd);
+	if (error != 0)
+		return fail(error);
+	f = fd_file(sd, oflag);
+	if (f == NULL) {
+		head_close(sd, oflag, false);
+		return fail(ENOSR);
+	}
+	fd = fd_install(f, 0, oflag & O_CLOEXEC);
+	return fd >= 0 ? fd : fail(-fd);
+}
+
+int
+str_pipe(int fd[2])
+{
+	struct stdata *sd[2];
+	struct file *f[2];
+	int error, end[2];
+
+	if (slot_self() == NULL)
+		return -1;
+	if (inside())
+		return fail(EDEADLK);
+	if (!plat_judge(fd, 2 * sizeof(int)))
+		return fail(EFAULT);
+	error = head_pipe(sd);
+	if (error != 0)
+		return fail(error);
+	for (int i = 0; i < 2; i++) {
+		sd[i]->sd_opens = 1;
+		f[i] = fd_file(sd[i], O_RDWR);
+	}
+	for (int i = 0; i < 2; i++) {
+		if (f[i] == NULL)
+			head_close(sd[i], 0, false);
+		end[i] = f[i] != NULL ? fd_install(f[i], 0, false) : -ENOSR;
+	}
+	for (int i = 0; i < 2 && error == 0; i++)
+		error = end[i] < 0 ? -end[i] : 0;
+	if (error == 0)
+		error = plat_copyout(fd, end, sizeof(end));
+	for (int i = 0; i < 2 && error != 0; i++)
+		if (end[i] >= 0)
+			fd_close(end[i], false);
+	return error == 0 ? 0 : fail(error);
+}
+
+int
+str_close(int fd)
+{
+	struct fdent *e;
+
+	if (slot_root == NULL || slot_self() == NULL)
+		return close(fd);
+	if (inside())
+		return fail(EDEADLK);
+	e = fd_entry(slot_tls->sl_pslot, fd);
+	if (e == NULL || ld_acq(&e->fe_file) == NULL)
+		return close(fd);
+	return fd_close(fd, true) == 0 ? 0 : fail(EBADF);
+}
+
+/* ---- reading and writing --------------------------------------------------------------- */
+
+ssize_t
+str_read(int fd, void *buf, size_t n)
+{
+	struct iovec iov = { buf, n };
+	struct call c;
+	size_t got = 0;
+	int error = call_enter(&c, fd);
+
+	if (unlikely(error != 0))
+		return error == ENOSTR ? read(fd, buf, n) : fail(error);
+	error = head_read(&c, &iov, 1, &got);
+	call_leave(&c);
+	return result(error, got);
+}
+
+ssize_t
+str_write(int fd, const void *buf, size_t n)
+{
+	struct iovec iov = { (void *)(uintptr_t)buf, n };
+	struct call c;
+	size_t done = 0;
+	int error = call_enter(&c, fd);
+
+	if (unlikely(error != 0))
+		return error == ENOSTR ? write(fd, buf, n) : fail(error);
+	error = head_write(&c, &iov, 1, &done);
+	call_leave(&c);
+	return result(error, done);
+}
+
+/* The vector, copied so that it cannot change under us: 0 or an errno. */
+static int
+take_iov(struct iovec *mine, const struct iovec *iov, int n)
+{
+	if (n < 0 || n > IOV_MAX)
+		return EINVAL;
+	if (!plat_judge(iov, (size_t)n * sizeof(*iov)))
+		return EFAULT;
+	return plat_copyin(mine, iov, (size_t)n * sizeof(*iov));
+}
+
+ssize_t
+str_readv(int fd, const struct iovec *iov, int n)
+{
+	struct iovec mine[n > 0 && n <= IOV_MAX ? n : 1];
+	struct call c;
+	size_t got = 0;
+	int error = call_enter(&c, fd);
+
+	if (error != 0)
+		return error == ENOSTR ? readv(fd, iov, n) : fail(error);
+	error = take_iov(mine, iov, n);
+	if (error == 0)
+		error = head_read(&c, mine, n, &got);
+	call_leave(&c);
+	return result(error, got);
+}
+
+ssize_t
+str_writev(int fd, const struct iovec *iov, int n)
+{
+	struct iovec mine[n > 0 && n <= IOV_MAX ? n : 1];
+	struct call c;
+	size_t done = 0;
+	int error = call_enter(&c, fd);
+
+	if (error != 0)
+		return error == ENOSTR ? writev(fd, iov, n) : fail(error);
+	error = take_iov(mine, iov, n);
+	if (error == 0)
+		error = head_write(&c, mine, n, &done);
+	call_leave(&c);
+	return result(error, done);
+}
+
+/* ---- messages ------------------------------------------------------------------------------ */
+
+int
+putmsg(int fd, const struct strbuf *ctl, const struct strbuf *data, int flags)
+{
+	struct call c;
+	int error = call_enter(&c, fd);
+
+	if (unlikely(error != 0))
+		return fail(error);
+	error = head_putmsg(&c, ctl, data, 0, flags, false);
+	call_leave(&c);
+	return error == 0 ? 0 : fail(error);
+}
+
+int
+putpmsg(int fd, const struct strbuf *ctl, const struct strbuf *data, int band, int flags)
+{
+	struct call c;
+	int error = call_enter(&c, fd);
+
+	if (unlikely(error != 0))
+		return fail(error);
+	error = head_putmsg(&c, ctl, data, band, flags, true);
+	call_leave(&c);
+	return error == 0 ? 0 : fail(error);
+}
+
+int
+getmsg(int fd, struct strbuf *ctl, struct strbuf *data, int *flagsp)
+{
+	struct call c;
+	int more, error = call_enter(&c, fd);
+
+	if (unlikely(error != 0))
+		return fail(error);
+	error = head_getmsg(&c, ctl, data, NULL, flagsp, false, &more);
+	call_leave(&c);
+	return error == 0 ? more : fail(error);
+}
+
+int
+getpmsg(int fd, struct strbuf *ctl, struct strbuf *data, int *bandp, int *flagsp)
+{
+	struct call c;
+	int more, error = call_enter(&c, fd);
+
+	if (unlikely(error != 0))
+		return fail(error);
+	error = head_getmsg(&c, ctl, data, bandp, flagsp, true, &more);
+	call_leave(&c);
+	return error == 0 ? more : fail(error);
+}
+
+int
+isastream(int fd)
+{
+	struct call c;
+	int error = call_enter(&c, fd);
+
+	if (error == 0)
+		call_leave(&c);
+	return error == 0 ? 1 : error == ENOSTR ? 0 : fail(error);
+}
+
+mblk_t *
+str_mblkalloc(size_t n)
+{
+	mblk_t *mp = allocb(n, BPRI_MED);
+
+	if (mp == NULL)
+		errno = ENOSR;
+	return mp;
+}
+
+int
+str_putmblk(int fd, mblk_t *mp)
+{
+	struct call c;
+	int error = mp == NULL ? EINVAL : call_enter(&c, fd);
+
+	if (unlikely(error != 0))
+		return fail(error);
+	error = head_putmblk(&c, mp);
+	call_leave(&c);
+	return error == 0 ? 0 : fail(error);
+}
+
+int
+str_getmblk(int fd, mblk_t **mpp)
+{
+	struct call c;
+	int error = plat_judge(mpp, sizeof(*mpp)) ? call_enter(&c, fd) : EFAULT;
+
+	if (unlikely(error != 0))
+		return fail(error);
+	error = head_getmblk(&c, mpp);
+	call_leave(&c);
+	return error == 0 ? 0 : fail(error);
+}
+
+/* ---- control ----------------------------------------------------------------------------------- */
+
+int
+str_ioctl(int fd, int cmd, ...)
+{
+	struct call c;
+	va_list ap;
+	void *arg;
+	int rval, error;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, void *);
+	va_end(ap);
+	error = call_enter(&c, fd);
+	if (error == ENOSTR)
+		/* The kernel knows no streamio; an unrelated command is its own. */
+		return (cmd >> 8) == 'S' ? fail(ENOTTY) : ioctl(fd, (unsigned long)(unsigned int)cmd, arg);
+	if (error != 0)
+		return fail(error);
+	error = head_ioctl(&c, cmd, arg, &rval);
+	call_leave(&c);
+	return error == 0 ? rval : fail(error);
+}
+
+int
+str_poll(struct pollfd *fds, nfds_t n, int ms)
+{
+	int ready, error;
+
+	if (n > (nfds_t)sysconf(_SC_OPEN_MAX))
+		return fail(EINVAL);
+	if (!plat_judge(fds, n * sizeof(*fds)))
+		return fail(EFAULT);
+	error = head_poll(fds, n, ms, &ready);
+	return error == 0 ? ready : fail(error);
+}
+
+static int
+set_flags(struct call *c, int flags)
+{
+	uint32_t old = ld_rlx(&c->c_file->f_flags), new;
+
+	do
+		new = (old & ~(uint32_t)O_NONBLOCK) | ((uint32_t)flags & O_NONBLOCK);
+	while (!cas(&c->c_file->f_flags, &old, new));
+	return 0;
+}
+
+/* The commands that need the open file or the entry; dup has its own way. */
+static int
+fcntl_inside(struct call *c, int cmd, int arg, int *rval)
+{
+	struct fdent *e = fd_entry(c->c_me->sl_pslot, c->c_fd);
+
+	*rval = 0;
+	switch (cmd) {
+	case F_GETFL:
+		*rval = (int)ld_rlx(&c->c_file->f_flags);
+		return 0;
+	case F_SETFL:
+		return set_flags(c, arg);
+	case F_GETFD:
+		*rval = ld_rlx(&e->fe_cloexec) ? FD_CLOEXEC : 0;
+		return 0;
+	case F_SETFD:
+		st_rlx(&e->fe_cloexec, (uint32_t)(arg & FD_CLOEXEC));
+		return 0;
+	}
+	return EINVAL;
+}
+
+int
+str_fcntl(int fd, int cmd, ...)
+{
+	struct call c;
+	va_list ap;
+	long arg;
+	int rval, error;
+
+	va_start(ap, cmd);
+	arg = va_arg(ap, long);
+	va_end(ap);
+	error = call_enter(&c, fd);
+	if (error == ENOSTR)
+		return fcntl(fd, cmd, arg);
+	if (error != 0)
+		return fail(error);
+	if (cmd == F_DUPFD || cmd == F_DUPFD_CLOEXEC) {
+		call_leave(&c);
+		rval = fd_dup(fd, (int)arg, cmd == F_DUPFD_CLOEXEC);
+		return rval >= 0 ? rval : fail(-rval);
+	}
+	error = fcntl_inside(&c, cmd, (int)arg, &rval);
+	call_leave(&c);
+	return error == 0 ? rval : fail(error);
+}
+
+int
+str_dup(int fd)
+{
+	struct call c;
+	int error = call_enter(&c, fd);
+
+	if (error != 0)
+		return error == ENOSTR ? dup(fd) : fail(error);
+	call_leave(&c);
+	error = fd_dup(fd, 0, false);
+	return error >= 0 ? error : fail(-error);
+}
+
+int
+str_dup2(int fd, int to)
+{
+	struct call c;
+	struct fdent *e;
+	int error = call_enter(&c, fd);
+
+	if (error != 0 && error != ENOSTR)
+		return fail(error);
+	if (error == 0) {
+		call_leave(&c);
+		error = fd_dup2(fd, to);
+		return error >= 0 ? error : fail(-error);
+	}
+	/* A kernel descriptor onto a stream: the stream is closed first. */
+	e = slot_tls == NULL || fd == to ? NULL : fd_entry(slot_tls->sl_pslot, to);
+	if (e != NULL && ld_acq(&e->fe_file) != NULL)
+		(void)fd_close(to, true);
+	return dup2(fd, to);
+}
+
+int
+str_fstat(int fd, struct stat *st)
+{
+	struct call c;
+	struct stat mine = { 0 };
+	int error = call_enter(&c, fd);
+
+	if (error != 0)
+		return error == ENOSTR ? fstat(fd, st) : fail(error);
+	mine.st_mode = (c.c_head->sd_kind == HEAD_PIPE ? S_IFIFO : S_IFCHR) | 0600;
+	mine.st_nlink = 1;
+	mine.st_uid = c.c_head->sd_uid;
+	mine.st_gid = c.c_head->sd_gid;
+	mine.st_ino = c.c_head->sd_id;
+	mine.st_blksize = 4096;
+	if (c.c_head->sd_reg != NULL)
+		mine.st_rdev = makedevice(c.c_head->sd_reg->re_major, c.c_head->sd_minor);
+	error = plat_judge(st, sizeof(*st)) ? plat_copyout(st, &mine, sizeof(mine)) : EFAULT;
+	call_leave(&c);
+	return error == 0 ? 0 : fail(error);
+}
+
+off_t
+str_lseek(int fd, off_t off, int whence)
+{
+	struct call c;
+	int error = call_enter(&c, fd);
+
+	if (error == ENOSTR)
+		return lseek(fd, off, whence);
+	if (error == 0)
+		call_leave(&c);
+	return fail(error == 0 ? ESPIPE : error);
+}
+
+int
+ustr_dump(int fd, FILE *to)
+{
+	struct call c;
+	int error = to == NULL ? EINVAL : call_enter(&c, fd);
+
+	if (error != 0)
+		return fail(error);
+	error = head_dump(&c, to);
+	call_leave(&c);
+	return error == 0 ? 0 : fail(error);
+}

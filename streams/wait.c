@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* wait.c: the sleeping and waking of wait.h; the letters are its table's. */
+#include "wait.h"
+
+#include <errno.h>
+#include <limits.h>
+
+void
+wait_begin(struct slot *me)
+{
+	(void)xchg(&me->sl_sleep, 1u); /* S1 */
+	JITTER();
+}
+
+void
+wait_on(struct waitq *wq, struct slot *me)
+{
+	for (int i = 0; i < WAITERS; i++) {
+		uint32_t none = 0;
+
+		if (ld_rlx(&wq->wq_sleeper[i]) == 0 &&
+		    cas(&wq->wq_sleeper[i], &none, me->sl_id)) /* S2 */
+			goto out;
+	}
+	(void)xchg(&me->sl_broad, 1u);
+	(void)xchg(&wq->wq_many, 1u);
+out:
+	JITTER();
+	(void)xchg(&wq->wq_armed, 1u); /* S3 */
+	JITTER();
+}
+
+int
+wait_sleep(struct slot *me, int64_t deadline)
+{
+	int error = 0;
+
+	while (error == 0 && ld_seq(&me->sl_sleep) != 0) {
+		JITTER();
+		error = plat_futex_wait(&me->sl_sleep, 1, deadline); /* S5 */
+		if (error == EAGAIN)
+			error = 0;
+	}
+	return ld_seq(&me->sl_sleep) == 0 ? 0 : error;
+}
+
+void
+wait_off(struct waitq *wq, struct slot *me)
+{
+	for (int i = 0; i < WAITERS; i++) {
+		uint32_t id = me->sl_id;
+
+		if (ld_rlx(&wq->wq_sleeper[i]) == id)
+			(void)cas(&wq->wq_sleeper[i], &id, 0u);
+	}
+}
+
+void
+wait_end(struct slot *me)
+{
+	(void)xchg(&me->sl_sleep, 0u);
+	st_rlx(&me->sl_broad, 0u);
+}
+
+void
+wait_poke(struct slot *s)
+{
+	if (xchg(&s->sl_sleep, 0u) != 0) /* W5 */
+		plat_futex_wake(&s->sl_sleep, INT_MAX);
+}
+
+static void
+wake_broad(void)
+{
+	uint32_t top = ld_acq(&slot_root->sr_top);
+
+	for (uint32_t i = 1; i < top; i++) {
+		struct slot *s = slot_at(i);
+
+		if (s != NULL && ld_seq(&s->sl_broad) != 0)
+			wait_poke(s);
+	}
+}
+
+NOINLINE void
+wait_wakeall(struct waitq *wq)
+{
+	(void)xchg(&wq->wq_armed, 0u); /* W3 */
+	JITTER();
+	for (int i = 0; i < WAITERS; i++) {
+		uint32_t id;
+		struct slot *s;
+
+		if (ld_seq(&wq->wq_sleeper[i]) == 0)
+			continue;
+		id = xchg(&wq->wq_sleeper[i], 0u); /* W4 */
+		s = slot_at(id);
+		if (s != NULL)
+			wait_poke(s);
+	}
+	if (ld_seq(&wq->wq_many) != 0 && xchg(&wq->wq_many, 0u) != 0)
+		wake_broad();
+}
