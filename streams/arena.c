@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
+#define MAGIC "ustreams"	/* eight characters, no terminator in the header */
 #define MIB ((size_t)1 << 20)
 #define GIB ((size_t)1 << 30)
 #define STEP MIB		/* growth of the file */
@@ -37,8 +38,21 @@ arena_fd(void)
 	return arena_fdnum;
 }
 
-/* Reserve as much address space as is to be had at the base. */
-static void *
+/*
+ * Another copy of the library (a plugin with a static one, say) lives in this
+ * process: two of them would each believe that a descriptor is not theirs.
+ */
+static bool
+second_copy(void)
+{
+	char magic[8];
+
+	return plat_copyin_checked(magic, ARENA_BASE, sizeof(magic)) == 0 &&
+		memcmp(magic, MAGIC, sizeof(magic)) == 0;
+}
+
+/* Reserve as much address space as is to be had at the base: 0 or an errno. */
+static int
 reserve(int fd, size_t *size)
 {
 	static const size_t sizes[] = { 64 * GIB, 16 * GIB, 4 * GIB, GIB, 256 * MIB,
@@ -48,15 +62,18 @@ reserve(int fd, size_t *size)
 		size_t want = plat_valgrind() ? VALGRIND_SIZE : sizes[i];
 		void *p = plat_map(ARENA_BASE, want, fd);
 
+		if (p == NULL && errno == EEXIST && second_copy())
+			return ELIBACC;
 		/* Taken or illegal here: anywhere will do for a private arena. */
-		if (p == NULL && errno == EEXIST)
+		if (p == NULL && errno != ENOMEM)
 			p = plat_map(NULL, want, fd);
 		if (p != NULL) {
 			*size = want;
-			return p;
+			arena = p;
+			return 0;
 		}
 	}
-	return NULL;
+	return ENOMEM;
 }
 
 static int
@@ -72,7 +89,7 @@ format(size_t size, size_t cap)
 		return error == ENOSPC ? ENOMEM : error;
 	plat_dump(arena, size, false);
 	plat_dump(arena, first, true);
-	memcpy(arena->ar_magic, "ustreams", 8);
+	memcpy(arena->ar_magic, MAGIC, sizeof(arena->ar_magic));
 	arena->ar_layout = ARENA_LAYOUT;
 	arena->ar_build = build_id();
 	arena->ar_size = size;
@@ -94,10 +111,8 @@ arena_create(size_t cap)
 	if (arena_fdnum < 0)
 		return errno == EMFILE || errno == ENFILE ? errno : ENOMEM;
 	error = plat_identify(arena_fdnum, &arena_id);
-	if (error == 0) {
-		arena = reserve(arena_fdnum, &size);
-		error = arena == NULL ? ENOMEM : 0;
-	}
+	if (error == 0)
+		error = reserve(arena_fdnum, &size);
 	if (error == 0) {
 		if (cap == 0)
 			cap = plat_ram() / 4;

@@ -40,10 +40,10 @@ parse(const char *path, struct devname *dn)
 {
 	const char *p, *end;
 
+	memset(dn, 0, sizeof(*dn));
 	if (strncmp(path, DIR, sizeof(DIR) - 1) != 0)
 		return other(path);
 	p = path + sizeof(DIR) - 1;
-	memset(dn, 0, sizeof(*dn));
 	dn->dn_clone = strncmp(p, CLONE, sizeof(CLONE) - 1) == 0;
 	if (dn->dn_clone)
 		p += sizeof(CLONE) - 1;

@@ -32,10 +32,7 @@ free_gone(struct receive *r)
 static bool
 ran_something(struct call *c)
 {
-	if (!runq_pending(&c->c_group->g_run))
-		return false;
-	plumb_run(c->c_me, c->c_group);
-	return true;
+	return runq_pending(&c->c_group->g_run) && plumb_run(c->c_me, c->c_group);
 }
 
 static int

@@ -33,11 +33,8 @@ await_room(struct call *c, unsigned char band)
 			return error;
 		if (bcanputnext(head_wq(c->c_head), band))
 			return 0;
-		if (runq_pending(&c->c_group->g_run)) {
-			plumb_run(c->c_me, c->c_group);
-			if (bcanputnext(head_wq(c->c_head), band))
-				return 0;
-		}
+		if (runq_pending(&c->c_group->g_run) && plumb_run(c->c_me, c->c_group))
+			continue;
 		if (call_nonblock(c)) {
 			helper_needed();
 			return EAGAIN;

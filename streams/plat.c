@@ -290,7 +290,8 @@ plat_dup2(int fd, int to)
 void
 plat_close(int fd)
 {
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 }
 
 bool

@@ -94,14 +94,18 @@ plumb_wait(struct slot *me, struct group *g)
 	}
 }
 
-NOINLINE void
+NOINLINE bool
 plumb_run(struct slot *me, struct group *g)
 {
+	bool ran = false;
 	queue_t *q;
 
 	/* A writer that waits comes first; it serves the rest when it leaves. */
-	while (ld_rlx(&g->g_plumber) == 0 && (q = runq_next(me, &g->g_run)) != NULL)
+	while (ld_rlx(&g->g_plumber) == 0 && (q = runq_next(me, &g->g_run)) != NULL) {
 		perim_service(me, q);
+		ran = true;
+	}
+	return ran;
 }
 
 NOINLINE void
@@ -139,7 +143,7 @@ plumb_unvisit(struct slot *me, struct group *g, int token)
 	if (token != VISIT_ENTERED)
 		return;
 	if (runq_pending(&g->g_run))
-		plumb_run(me, g);
+		(void)plumb_run(me, g);
 	st_rel(&me->sl_visiting, NULL);
 }
 

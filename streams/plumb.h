@@ -59,8 +59,9 @@ plumb_group(queue_t *q)
 
 /* Wait until no writer holds g; names no group meanwhile. */
 void plumb_wait(struct slot *me, struct group *g);
-/* Serve the run list; then what waits for other groups. */
-void plumb_run(struct slot *me, struct group *g);
+/* Serve the run list: was there anything, and no writer waiting? */
+bool plumb_run(struct slot *me, struct group *g);
+/* Perimeters whose parked work lies in other groups. */
 void plumb_later(struct slot *me);
 
 /* P1, P2: false: a writer is in; sl_home is NULL again. */
@@ -81,7 +82,7 @@ INLINE void
 plumb_leave(struct slot *me, struct group *g)
 {
 	if (unlikely(runq_pending(&g->g_run)))
-		plumb_run(me, g);
+		(void)plumb_run(me, g);
 	st_rel(&me->sl_home, NULL);
 	if (unlikely(me->sl_later != NULL))
 		plumb_later(me);

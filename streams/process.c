@@ -240,6 +240,8 @@ bring_up(void)
 		return ENOMEM;
 	hooked = true;
 	error = arena_create(size);
+	if (error == ELIBACC)
+		fputs("ustreams: a second copy of the library in one process is refused\n", stderr);
 	if (error != 0)
 		return error;
 	slot_wipe = page;
@@ -303,14 +305,17 @@ before_fork(void)
 		st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 		return;
 	}
-	if (fd_copy(slot_wipe->w_proc, p) != 0 || pipe2(forking.claim, O_CLOEXEC) != 0) {
+	if (fd_copy(slot_wipe->w_proc, p) != 0) {
 		drop_embryo(p);
 		return;
 	}
+	/* Out of descriptors: then only the state word tells, see claimed(). */
+	if (pipe2(forking.claim, O_CLOEXEC) != 0)
+		forking.claim[0] = forking.claim[1] = -1;
 	forking.embryo = p;
 }
 
-/* Did the child claim its slot?  Waits for its byte. */
+/* Did the child claim its slot?  Waits for its byte, or the end of the pipe. */
 static bool
 claimed(struct proc *p)
 {
@@ -330,10 +335,10 @@ after_fork_parent(void)
 	if (p != NULL) {
 		uint32_t embryo = PROC_EMBRYO;
 
-		close(forking.claim[1]);
+		plat_close(forking.claim[1]);
 		if (!claimed(p) && cas(&p->pr_state, &embryo, (uint32_t)PROC_DYING))
 			drop_embryo(p);
-		close(forking.claim[0]);
+		plat_close(forking.claim[0]);
 		helper_poke();
 	}
 	if (up)
@@ -360,8 +365,8 @@ after_fork_child(void)
 		slot_wipe->w_proc = NULL; /* as if made behind our back */
 	/* If this fails the parent is gone, and nobody waits for it. */
 	n = write(forking.claim[1], "", 1);
-	close(forking.claim[0]);
-	close(forking.claim[1]);
+	plat_close(forking.claim[0]);
+	plat_close(forking.claim[1]);
 }
 
 /* ---- exit ---------------------------------------------------------------------------------------- */
