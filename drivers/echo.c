@@ -11,9 +11,11 @@
  *
  * Blocked going up, rsrv puts the message back and returns; the stream head's
  * back-enable runs it again.  Blocked between the two queues, wsrv does the
- * same, and rsrv's getq() back-enables it.
+ * same; nothing lies behind a driver's read queue for getq() to back-enable,
+ * so rsrv, having made room, enables the write queue itself.
  */
 #include <errno.h>
+#include <stdbool.h>
 #include <sys/ddi.h>
 #include <sys/stream.h>
 
@@ -70,6 +72,7 @@ echo_flush(queue_t *q, mblk_t *mp)
 		echo_flushside(q, mp);
 	if (*mp->b_rptr & FLUSHR) {
 		echo_flushside(RD(q), mp);
+		qenable(q); /* it may have waited for room there */
 		*mp->b_rptr &= (unsigned char)~FLUSHW;
 		qreply(q, mp);
 	} else {
@@ -116,18 +119,22 @@ echo_wsrv(queue_t *q)
 	return 0;
 }
 
-/* From the read queue to the stream head. */
+/* From the read queue to the stream head; then the write queue may go on. */
 static int
 echo_rsrv(queue_t *q)
 {
+	bool moved = false;
 	mblk_t *mp;
 
 	while ((mp = getq(q)) != NULL) {
 		if (!bcanputnext(q, mp->b_band)) {
 			putbq(q, mp);
-			return 0;
+			break;
 		}
 		putnext(q, mp);
+		moved = true;
 	}
+	if (moved && qsize(WR(q)) > 0)
+		qenable(WR(q));
 	return 0;
 }

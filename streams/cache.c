@@ -75,6 +75,8 @@ slab_grow(struct cache *c)
 	if (p == NULL)
 		p = arena_carve(n = c->c_size, LINE);
 	if (p == NULL)
+		p = heap_alloc(n); /* which may have larger objects to cut up */
+	if (p == NULL)
 		return false;
 	plat_populate(p, n);
 	c->c_slab = p;

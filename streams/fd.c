@@ -315,8 +315,11 @@ fd_dup2(int fd, int to)
 		file_rele(f, false);
 		return to;
 	}
-	e = to < 0 ? NULL : entry_make(me->sl_pslot, to);
-	error = to < 0 ? EBADF : e == NULL ? ENOMEM : have_placeholder();
+	e = to < 0 || to >= plat_maxfd() ? NULL : entry_make(me->sl_pslot, to);
+	if (to < 0 || to >= plat_maxfd())
+		error = EBADF;
+	else
+		error = e == NULL ? ENOMEM : have_placeholder();
 	if (error != 0) {
 		file_rele(f, false);
 		return -error;

@@ -115,6 +115,11 @@ int call_reenter(struct call *c);
 /* Is the descriptor still the one the call entered with? */
 bool call_same(const struct call *c);
 /*
+ * An untimed sleep is restarted after a handler with SA_RESTART, as read(2)
+ * is; a timed one never is.  For calls that have something to return already.
+ */
+#define CALL_NORESTART (INT64_MAX / 2)
+/*
  * Sleep on wq until ready(c, arg), the caller being inside; deadline in ns or
  * -1.  0: look again.  EINTR, ETIME, EBADF: the call is over, the group left
  * (c_group is NULL, which call_leave minds).

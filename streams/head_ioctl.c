@@ -133,7 +133,7 @@ do_list(struct call *c, void *arg, int *rval)
 			return EFAULT;
 	}
 	*rval = (int)i;
-	return 0;
+	return give_int(&((struct str_list *)arg)->sl_nmods, (int)i);
 }
 
 static int

@@ -89,6 +89,15 @@ put_urgent(struct slot *me, queue_t *q, mblk_t *mp)
 	lock_publish(me, &q->q_lock);
 }
 
+/* No memory to share it: the reader is told, once. */
+static NOINLINE void
+refuse(struct stdata *sd, mblk_t *mp)
+{
+	freemsg(mp);
+	st_rel(&sd->sd_rderr, ENOSR);
+	f_or(&sd->sd_state, SD_RDERR);
+}
+
 void
 hq_put(struct stdata *sd, mblk_t *mp)
 {
@@ -98,6 +107,10 @@ hq_put(struct stdata *sd, mblk_t *mp)
 
 	if (unlikely(me == NULL))
 		return;
+	if (unlikely(!msg_share(&mp))) {
+		refuse(sd, mp);
+		return;
+	}
 	if (unlikely(queue_class(mp) != 0)) {
 		put_urgent(me, q, mp);
 	} else {
@@ -257,7 +270,7 @@ hq_flush(struct stdata *sd, int flag, int band)
 		size_t bytes, blocks;
 
 		next = mp->b_next;
-		if ((band >= 0 && (int)queue_class(mp) != band) ||
+		if ((band >= 0 && (int)queue_class(mp) % 256 != band) ||
 		    (flag == FLUSHDATA && !datamsg(msg_type(mp))))
 			continue;
 		queue_unlink(&q->q_rfirst, &q->q_rlast, mp);

@@ -49,7 +49,7 @@ receive_slow(struct call *c, struct receive *r, bool hup)
 		return EAGAIN;
 	}
 	return call_sleep(c, &c->c_head->sd_rwait, r->r_ready != NULL ? r->r_ready : anything,
-		r, -1);
+		r, r->r_some ? CALL_NORESTART : -1);
 }
 
 int
@@ -124,7 +124,7 @@ strip(mblk_t *mp, mblk_t *end, size_t n, bool whole, mblk_t **gone, size_t *byte
 		size_t len = (size_t)(mp->b_wptr - mp->b_rptr);
 		mblk_t *rest = mp->b_cont;
 
-		if (!whole && n < len) {
+		if (!whole && (n < len || n == 0)) {
 			mp->b_rptr += n;
 			*bytes += n;
 			break;
@@ -266,7 +266,8 @@ take_read(struct call *c, struct receive *r)
 		if (!read_one(c, rd, mp, n) || n == 0)
 			return TAKE_DONE;
 	}
-	if (rd->rd_got == 0 || ((rd->rd_opt & RFILL) && rd->rd_block))
+	r->r_some = rd->rd_got > 0;
+	if (!r->r_some || ((rd->rd_opt & RFILL) && rd->rd_block))
 		return TAKE_WAIT;
 	return TAKE_DONE;
 }

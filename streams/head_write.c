@@ -21,9 +21,12 @@ has_room(struct call *c, void *arg)
 		(ld_seq(&c->c_head->sd_state) & SD_TROUBLE);
 }
 
-/* Refused once: run what is enabled, then wait unless O_NONBLOCK. */
+/*
+ * Refused once: run what is enabled, then wait unless O_NONBLOCK.  some: a
+ * part was sent already, so a signal ends the wait even with SA_RESTART.
+ */
 static NOINLINE int
-await_room(struct call *c, unsigned char band)
+await_room(struct call *c, unsigned char band, bool some)
 {
 	int error;
 
@@ -39,18 +42,19 @@ await_room(struct call *c, unsigned char band)
 			helper_needed();
 			return EAGAIN;
 		}
-		error = call_sleep(c, &c->c_head->sd_wwait, has_room, &band, -1);
+		error = call_sleep(c, &c->c_head->sd_wwait, has_room, &band,
+			some ? CALL_NORESTART : -1);
 		if (error != 0)
 			return error;
 	}
 }
 
 INLINE int
-room(struct call *c, unsigned char band)
+room(struct call *c, unsigned char band, bool some)
 {
 	if (likely(bcanputnext(head_wq(c->c_head), band)))
 		return 0;
-	return await_room(c, band);
+	return await_room(c, band, some);
 }
 
 static bool
@@ -114,7 +118,7 @@ send_nothing(struct call *c, struct uio *u)
 
 	if (!(ld_rlx(&c->c_head->sd_wopt) & SNDZERO))
 		return 0;
-	error = room(c, 0);
+	error = room(c, 0, false);
 	return error != 0 ? error : send_piece(c, u, 0);
 }
 
@@ -142,7 +146,7 @@ head_write(struct call *c, const struct iovec *iov, int n, size_t *done)
 	while (*done < total) {
 		size_t k = total - *done < cut ? total - *done : cut;
 
-		error = room(c, 0);
+		error = room(c, 0, *done > 0);
 		if (likely(error == 0))
 			error = send_piece(c, &u, k);
 		if (unlikely(error != 0))
@@ -277,7 +281,7 @@ head_putmsg(struct call *c, const struct strbuf *ctlp, const struct strbuf *data
 	error = judge_sizes(c, &ctl, &data);
 	hq_answering(c->c_head->sd_rq);
 	if (error == 0 && !pri)
-		error = room(c, (unsigned char)band);
+		error = room(c, (unsigned char)band, false);
 	if (error != 0)
 		return error;
 	mp = message(c, &ctl, &data, pri, &error);
@@ -299,7 +303,7 @@ head_putmblk(struct call *c, mblk_t *mp)
 	error = call_access(c, ACC_WRITE);
 	hq_answering(c->c_head->sd_rq);
 	if (likely(error == 0) && !pri)
-		error = room(c, mp->b_band);
+		error = room(c, mp->b_band, false);
 	if (error != 0)
 		return error;
 	if (pri)

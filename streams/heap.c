@@ -103,6 +103,37 @@ cut(struct heap_class *hc)
 	return p;
 }
 
+/*
+ * The arena is exhausted: take a free object of a larger class and make it a
+ * piece of this one.  It stays with this class for good.
+ */
+static void *
+borrow(struct slot *me, struct heap_class *hc)
+{
+	for (struct heap_class *from = hc + 1; from < heap + NHEAP; from++) {
+		void *p;
+
+		if (ld_rlx(&from->hc_free) == NULL)
+			continue;
+		lock_enter(me, &from->hc_lock, RANK_HEAP);
+		p = from->hc_free;
+		if (p != NULL)
+			st_rlx(&from->hc_free, *(void **)p);
+		lock_leave(me, &from->hc_lock);
+		if (p == NULL)
+			continue;
+		lock_enter(me, &hc->hc_lock, RANK_HEAP);
+		/* What is left of the old piece is less than an object. */
+		hc->hc_piece = p;
+		hc->hc_end = (char *)p + from->hc_size;
+		p = cut(hc);
+		st_rlx(&hc->hc_inuse, hc->hc_inuse + 1);
+		lock_leave(me, &hc->hc_lock);
+		return p;
+	}
+	return NULL;
+}
+
 void *
 heap_alloc(size_t size)
 {
@@ -116,13 +147,13 @@ heap_alloc(size_t size)
 	lock_enter(me, &hc->hc_lock, RANK_HEAP);
 	p = hc->hc_free;
 	if (likely(p != NULL))
-		hc->hc_free = *(void **)p;
+		st_rlx(&hc->hc_free, *(void **)p);
 	else
 		p = cut(hc);
 	if (likely(p != NULL))
 		st_rlx(&hc->hc_inuse, hc->hc_inuse + 1);
 	lock_leave(me, &hc->hc_lock);
-	return p;
+	return likely(p != NULL) ? p : borrow(me, hc);
 }
 
 void *
@@ -148,7 +179,7 @@ heap_free(void *p, size_t size)
 	lock_enter(me, &hc->hc_lock, RANK_HEAP);
 	ASSERT(hc->hc_inuse > 0);
 	*(void **)p = hc->hc_free;
-	hc->hc_free = p;
+	st_rlx(&hc->hc_free, p);
 	st_rlx(&hc->hc_inuse, hc->hc_inuse - 1);
 	lock_leave(me, &hc->hc_lock);
 }

@@ -63,6 +63,22 @@ void msg_ext_free(dblk_t *dp);
 /* True if every block of mp is sound (debug level 3). */
 bool msg_valid(const mblk_t *mp);
 
+/*
+ * Before *mpp is linked on a queue: where other processes take part, memory
+ * that only this one has is copied into the arena.  false: no memory, *mpp is
+ * as it was.
+ */
+bool msg_share_slow(mblk_t **mpp);
+INLINE bool
+msg_share(mblk_t **mpp)
+{
+	mblk_t *mp = *mpp;
+
+	if (likely(mp->b_cont == NULL && !(mp->b_datap->db_flags & DB_EXT)))
+		return true;
+	return ld_rlx(&slot_root->sr_live) <= 1 || msg_share_slow(mpp);
+}
+
 /* Callbacks of esballoc that other processes left for this one. */
 void msg_ext_due(void);
 /* Around fork. */

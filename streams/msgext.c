@@ -81,6 +81,42 @@ esballoc(unsigned char *base, size_t size, unsigned int pri, frtn_t *frtn)
 	return mp;
 }
 
+static bool
+private_memory(const mblk_t *mp)
+{
+	return (mp->b_datap->db_flags & DB_EXT) && !arena_has(mp->b_datap->db_base);
+}
+
+NOINLINE bool
+msg_share_slow(mblk_t **mpp)
+{
+	mblk_t *copies = NULL, **link = &copies, *mp, *bp;
+
+	/* First all the copies, so that failing leaves the message alone. */
+	for (mp = *mpp; mp != NULL; mp = mp->b_cont) {
+		if (!private_memory(mp))
+			continue;
+		bp = copyb(mp);
+		if (bp == NULL) {
+			freemsg(copies);
+			return false;
+		}
+		*link = bp;
+		link = &bp->b_cont;
+	}
+	for (; copies != NULL; mpp = &(*mpp)->b_cont) {
+		mp = *mpp;
+		if (!private_memory(mp))
+			continue;
+		bp = copies;
+		copies = bp->b_cont;
+		bp->b_cont = mp->b_cont;
+		*mpp = bp;
+		freeb(mp);
+	}
+	return true;
+}
+
 /* Leave the routine's index to its process.  Nothing to do if it is dead. */
 static void
 leave_for(uint32_t proc, uint32_t index)

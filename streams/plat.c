@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
@@ -292,6 +293,16 @@ plat_close(int fd)
 {
 	if (fd >= 0)
 		close(fd);
+}
+
+int
+plat_maxfd(void)
+{
+	struct rlimit rl;
+
+	if (getrlimit(RLIMIT_NOFILE, &rl) != 0 || rl.rlim_cur > INT_MAX)
+		return INT_MAX;
+	return (int)rl.rlim_cur;
 }
 
 bool

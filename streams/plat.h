@@ -132,6 +132,7 @@ int plat_placeholder(void);		/* an O_PATH descriptor, or -1 */
 int plat_dupfd(int fd, int min);	/* F_DUPFD_CLOEXEC */
 int plat_dup2(int fd, int to);		/* onto a number, close on exec */
 void plat_close(int fd);
+int plat_maxfd(void);			/* one more than the highest number allowed */
 bool plat_isopen(int fd);
 pid_t plat_pid(void);
 pid_t plat_tid(void);

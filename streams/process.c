@@ -299,6 +299,8 @@ before_fork(void)
 	    ld_rlx(&slot_tls->sl_home) != NULL)
 		return;
 	p = proc_claim();
+	if (p == NULL && reap_scan() > 0)
+		p = proc_claim(); /* all slots were taken, some by the dead */
 	if (p == NULL)
 		return;
 	if (fd_init(p) != 0) {

@@ -159,7 +159,7 @@ putq(queue_t *q, mblk_t *mp)
 
 	ASSERT(!(q->q_kind & (QK_HEADR | QK_HEADW)));
 	ASSERT_AT(3, msg_valid(mp));
-	if (me == NULL || !prepare(q, mp))
+	if (me == NULL || !prepare(q, mp) || !msg_share(&mp))
 		return 0;
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
 	queue_link(&q->q_first, &q->q_last, mp);
@@ -338,7 +338,10 @@ goes_any(const mblk_t *mp, int flag, int band)
 static bool
 goes_band(const mblk_t *mp, int flag, int band)
 {
-	return (int)queue_class(mp) == band && goes_any(mp, flag, band);
+	unsigned int class = queue_class(mp);
+
+	/* Band 0 means normal and high-priority messages. */
+	return (int)(class == 256 ? 0 : class) == band && goes_any(mp, flag, band);
 }
 
 void

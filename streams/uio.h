@@ -28,10 +28,10 @@ uio_init(struct uio *u, const struct iovec *iov, int n)
 	u->u_off = 0;
 	u->u_left = 0;
 	for (int i = 0; i < n; i++) {
-		if (iov[i].iov_len > SSIZE_MAX - u->u_left)
-			return EINVAL;
 		if (!plat_judge(iov[i].iov_base, iov[i].iov_len))
 			return EFAULT;
+		if (iov[i].iov_len > SSIZE_MAX - u->u_left)
+			return EINVAL;
 		u->u_left += iov[i].iov_len;
 	}
 	return 0;

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * strperf.h: what every file of the measuring program shares: exit statuses,
+ * the one way to complain, and the commands.
+ */
+#ifndef STRPERF_H
+#define STRPERF_H
+
+#include <stdbool.h>
+
+/* Exit statuses; a function that says so returns one of them. */
+enum {
+	EXIT_DONE = 0,		/* everything ran, nothing was lost */
+	EXIT_FAILED = 1,	/* messages lost or damaged, or a run failed */
+	EXIT_USAGE = 2,		/* bad option, bad value, impossible request */
+	EXIT_INTERRUPTED = 130, /* SIGINT, SIGTERM or SIGHUP; results are partial */
+};
+
+#define NELEM(a) (sizeof(a) / sizeof((a)[0]))
+
+/* One line on stderr, "strperf: " before and a newline after it. */
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The commands: argv[0] is the command's own name.  Each returns the exit status. */
+int cmd_pipe(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
+/* --help, or else --version, on stdout.  EXIT_DONE. */
+int cmd_text(bool help);
+
+#endif

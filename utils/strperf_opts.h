@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * strperf_opts.h: the options of strperf pipe and strperf compare.
+ */
+#ifndef STRPERF_OPTS_H
+#define STRPERF_OPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define MAX_MESSAGE 1048576 /* bytes; largest --sizes value */
+#define MAX_SIZES 64
+#define MAX_PEERS 8
+#define MAX_PUSH 64
+#define MAX_SLICES 1000000
+
+enum mode { MODE_PROCESS, MODE_THREAD };
+enum io { IO_RW, IO_MSG };
+enum format { FORMAT_HUMAN, FORMAT_JSON, FORMAT_CSV };
+
+struct subject;
+
+struct options {
+	enum mode mode;
+	enum io io;
+	enum format format;
+	int read_mode;		 /* RNORM, RMSGD or RMSGN */
+	bool blocking;		 /* no poll, descriptors block */
+	bool poll_each;		 /* poll before each message */
+	int cpus[2];		 /* of the writer and the reader */
+	int ncpus;		 /* 0 not pinned, 1 both on cpus[0], 2 */
+	bool cpus_given;	 /* --cpus was there */
+	size_t sizes[MAX_SIZES]; /* bytes of a message */
+	size_t nsizes;
+	const struct subject *peers[MAX_PEERS];
+	size_t npeers;
+	char push[MAX_PUSH][10]; /* module names, first pushed first */
+	size_t npush;
+	double duration;    /* seconds per subject and size */
+	double interval;    /* seconds per slice */
+	long hiwat, lowat;  /* bytes; -1 leaves the default */
+	uint64_t flip;	    /* damage this message; UINT64_MAX none */
+	bool help, version; /* only asked for a text */
+};
+
+/*
+ * What --read-mode, --mode and --io take, indexed by their values; NULL ends.
+ */
+extern const char *const opts_read_modes[], *const opts_modes[], *const opts_ios[];
+
+/* The defaults of strperf pipe. */
+void opts_defaults(struct options *o);
+/*
+ * Read argv, whose argv[0] is the command's name.  *rest becomes the index of
+ * the first operand.  EXIT_DONE, or EXIT_USAGE after one line on stderr.
+ */
+int opts_parse(struct options *o, int argc, char **argv, int *rest);
+/* Settle which CPUs: defaults, and refusal of what is not allowed here.  As above. */
+int opts_settle_cpus(struct options *o);
+/* One paragraph an option, on stdout. */
+void opts_help(void);
+
+/* "0,1", "0" or "none", as --cpus takes it. */
+const char *opts_cpus_text(const struct options *o);
+/* How many slices each subject and size gets, and how long each is. */
+size_t opts_slices(const struct options *o);
+double opts_slice_seconds(const struct options *o);
+
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * strperf_out.h: how strperf pipe shows what it measured.
+ */
+#ifndef STRPERF_OUT_H
+#define STRPERF_OUT_H
+
+#include <stddef.h>
+
+#include "strperf_json.h"
+#include "strperf_pipe.h"
+
+/* What is measured and where, before the first slice (human format only). */
+void out_header(const struct measured *m);
+/* The two lines of a slice, as the original experiment printed them. */
+void out_slice(const struct options *o, const struct result *r, const struct slice *s);
+/* On a terminal: slice done of total, seconds gone, seconds to come. */
+void out_progress(size_t done, size_t total, double elapsed);
+/* Take the progress line away. */
+void out_progress_clear(void);
+/* The results, in the format asked for. */
+void out_results(const struct measured *m);
+
+/* The "build" object of a version line as ustr_version() gives it. */
+void out_build(struct json *j, const char *key, const char *version);
+
+#endif
