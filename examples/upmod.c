@@ -25,6 +25,7 @@ upclose(queue_t *q, int flag, cred_t *cr)
 static int
 upput(queue_t *q, mblk_t *mp)
 {
+	/* Blocks that others share (db_ref > 1) would need copymsg() first. */
 	if (q == WR(q) && mp->b_datap->db_type == M_DATA)
 		for (mblk_t *bp = mp; bp != NULL; bp = bp->b_cont)
 			for (unsigned char *p = bp->b_rptr; p < bp->b_wptr; p++)

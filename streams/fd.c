@@ -29,7 +29,7 @@ call_enter_slow(struct call *c, int fd)
 	/* Nothing of ours was ever opened: do not even make an arena for it. */
 	if (slot_root == NULL)
 		return fd_foreign(fd);
-	if (me == NULL || me->sl_pslot != slot_wipe->w_proc) {
+	if (me == NULL || me->sl_pslot != slot_proc()) {
 		me = slot_attach(&error);
 		if (me == NULL)
 			return error == EBADF && plat_isopen(fd) ? EBADF : error;
@@ -173,6 +173,8 @@ file_rele(struct file *f, bool drain)
 
 	if (fas(&f->f_ref, 1u) != 1)
 		return;
+	/* A call that entered before E4 may still look at the file. */
+	plumb_quiesce(head_group(sd));
 	heap_free(f, sizeof(*f));
 	head_close(sd, oflag, drain);
 }

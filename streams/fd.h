@@ -81,7 +81,7 @@ call_enter(struct call *c, int fd)
 	struct slot *me = slot_tls;
 	struct fdent *e;
 
-	if (unlikely(me == NULL || me->sl_pslot != slot_wipe->w_proc))
+	if (unlikely(me == NULL || me->sl_pslot != slot_proc()))
 		return call_enter_slow(c, fd);
 	if (unlikely(ld_rlx(&me->sl_home) != NULL))
 		return EDEADLK;

@@ -260,7 +260,7 @@ head_peek(struct call *c, struct strpeek *pk, int *rval)
 {
 	queue_t *q = c->c_head->sd_rq;
 	int flags = 0;
-	struct getting g = { .g_ctl = &pk->ctlbuf, .g_data = &pk->databuf, .g_peek = true };
+	struct getting g = { .g_peek = true };
 	struct strpeek mine;
 	enum take did;
 
@@ -269,6 +269,8 @@ head_peek(struct call *c, struct strpeek *pk, int *rval)
 		return EFAULT;
 	if (mine.flags != 0 && mine.flags != RS_HIPRI)
 		return EINVAL;
+	g.g_ctl = &pk->ctlbuf;
+	g.g_data = &pk->databuf;
 	g.g_want = mine.flags == RS_HIPRI ? MSG_HIPRI : MSG_ANY;
 	g.g_flagsp = &flags;
 	hq_lock(c->c_me, q);

@@ -140,7 +140,7 @@ take(struct slot *me, queue_t *q)
 	LOCK_HELD(&q->q_rlock);
 	if (ld_seq(&q->q_first) == NULL)
 		return q->q_rfirst;
-	if (q->q_rfirst == NULL && q->q_pace != 0 && q->q_pace < PACE_FEW)
+	if (q->q_rfirst == NULL && ld_rlx(&q->q_pace) != 0 && ld_rlx(&q->q_pace) < PACE_FEW)
 		plat_spin(PACE_NS);
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
 	mp = q->q_first;

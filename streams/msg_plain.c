@@ -112,7 +112,8 @@ freeb(mblk_t *mp)
 		return;
 	if (dp->db_flags & DB_HEAP) {
 		if (DEBUG_ON(1))
-			memset(dp->db_base, POISON, (size_t)(dp->db_lim - dp->db_base));
+			memset(dp->db_base, POISON, DEBUG_ON(3) || dp->db_lim - dp->db_base < 16 ?
+				(size_t)(dp->db_lim - dp->db_base) : 16);
 		blk_free(dp->db_base, (size_t)(dp->db_lim - dp->db_base));
 	} else {
 		msg_ext_free(dp);

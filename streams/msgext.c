@@ -155,7 +155,7 @@ msg_ext_free(dblk_t *dp)
 void
 msg_ext_due(void)
 {
-	struct proc *p = slot_wipe->w_proc;
+	struct proc *p = slot_proc();
 
 	for (int at = 0; p != NULL && at < PROC_DUE; at++) {
 		uint32_t index = ld_rlx(&p->pr_due[at]);

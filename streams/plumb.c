@@ -192,6 +192,20 @@ plumb_unlock(struct slot *me, struct group *g)
 	(void)xchg(&g->g_plumber, 0u); /* P6 */
 }
 
+void
+plumb_quiesce(struct group *g)
+{
+	struct slot *me = slot_self();
+
+	if (me == NULL)
+		return;
+	while (!plumb_enter(me, g))
+		plumb_wait(me, g);
+	plumb_lock(me, g);
+	plumb_unlock(me, g);
+	plumb_leave(me, g);
+}
+
 /* ---- relinking, under plumb_lock ------------------------------------------------------ */
 
 /* Where canput looks from first .. last; the dead end looks after itself. */

@@ -104,6 +104,9 @@ void plumb_unvisit(struct slot *me, struct group *g, int token);
 void plumb_lock(struct slot *me, struct group *g);
 void plumb_unlock(struct slot *me, struct group *g);
 
+/* Wait until every call that is inside g now has left; the caller is outside. */
+void plumb_quiesce(struct group *g);
+
 /* Under plumb_lock: put the pair in below its stream head (rq->q_next). */
 void plumb_insert(queue_t *rq);
 /* Under plumb_lock: take it out. */

@@ -65,7 +65,7 @@ thread_ends(void *arg)
 {
 	struct slot *s = arg;
 
-	if (s != slot_tls || s->sl_pslot != slot_wipe->w_proc || ld_rlx(&s->sl_home) != NULL)
+	if (s != slot_tls || s->sl_pslot != slot_proc() || ld_rlx(&s->sl_home) != NULL)
 		return;
 	cache_detach(s);
 	slot_tls = NULL;
@@ -134,7 +134,7 @@ proc_live(struct proc *p)
 	p->pr_pid = plat_pid();
 	if (arena_fd_ours())
 		plat_lockrec(arena_fd(), (off_t)p->pr_id);
-	slot_wipe->w_proc = p;
+	st_rlx(&slot_wipe->w_proc, p);
 	error = thread_begins(p);
 	faa(&slot_root->sr_live, 1u);
 	if (error == 0 && !cas(&p->pr_state, &embryo, (uint32_t)PROC_LIVE))
@@ -222,7 +222,7 @@ take_down(void)
 	}
 	slot_tls = NULL;
 	slot_root = NULL;
-	slot_wipe->w_proc = NULL;
+	st_rlx(&slot_wipe->w_proc, NULL);
 	arena_destroy();
 }
 
@@ -268,10 +268,10 @@ process_attach(void)
 	pthread_mutex_lock(&up_lock);
 	if (!up)
 		error = bring_up();
-	else if (slot_wipe->w_proc == NULL)
+	else if (slot_proc() == NULL)
 		error = EBADF; /* a child made behind our back */
 	if (error == 0 && slot_tls == NULL)
-		error = thread_begins(slot_wipe->w_proc);
+		error = thread_begins(slot_proc());
 	pthread_mutex_unlock(&up_lock);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return error;
@@ -295,7 +295,7 @@ before_fork(void)
 	forking.embryo = NULL;
 	if (up)
 		msg_ext_lock();
-	if (!up || slot_wipe->w_proc == NULL || slot_tls == NULL ||
+	if (!up || slot_proc() == NULL || slot_tls == NULL ||
 	    ld_rlx(&slot_tls->sl_home) != NULL)
 		return;
 	p = proc_claim();
@@ -307,7 +307,7 @@ before_fork(void)
 		st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 		return;
 	}
-	if (fd_copy(slot_wipe->w_proc, p) != 0) {
+	if (fd_copy(slot_proc(), p) != 0) {
 		drop_embryo(p);
 		return;
 	}
@@ -364,7 +364,7 @@ after_fork_child(void)
 	if (p == NULL)
 		return;
 	if (proc_live(p) != 0)
-		slot_wipe->w_proc = NULL; /* as if made behind our back */
+		st_rlx(&slot_wipe->w_proc, NULL); /* as if made behind our back */
 	/* If this fails the parent is gone, and nobody waits for it. */
 	n = write(forking.claim[1], "", 1);
 	plat_close(forking.claim[0]);
@@ -378,13 +378,13 @@ process_ends(void)
 {
 	struct proc *p;
 
-	if (!up || (p = slot_wipe->w_proc) == NULL || p->pr_pid != plat_pid() ||
+	if (!up || (p = slot_proc()) == NULL || p->pr_pid != plat_pid() ||
 	    (slot_tls != NULL && ld_rlx(&slot_tls->sl_home) != NULL) || slot_self() == NULL)
 		return;
 	fd_closeall(p, true);
 	cache_detach(slot_tls);
 	slot_release(slot_tls);
-	slot_wipe->w_proc = NULL;
+	st_rlx(&slot_wipe->w_proc, NULL);
 	fas(&slot_root->sr_live, 1u);
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 }

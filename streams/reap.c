@@ -76,7 +76,7 @@ reap_scan(void)
 		struct proc *p = slot_procat(i);
 		uint32_t live = PROC_LIVE;
 
-		if (p == NULL || p == slot_wipe->w_proc || !process_dead(p) ||
+		if (p == NULL || p == slot_proc() || !process_dead(p) ||
 		    !cas(&p->pr_state, &live, (uint32_t)PROC_DYING))
 			continue;
 		bury(p);

@@ -112,6 +112,13 @@ int process_attach(void);
 /* The slow half of slot_self(): NULL and *error when there is none. */
 struct slot *slot_attach(int *error);
 
+/* This process's slot; NULL before the first call, after the exit, in an orphan. */
+INLINE struct proc *
+slot_proc(void)
+{
+	return ld_rlx(&slot_wipe->w_proc);
+}
+
 /* The calling thread's slot, made on first use; NULL with errno set. */
 INLINE struct slot *
 slot_self(void)
@@ -119,7 +126,7 @@ slot_self(void)
 	struct slot *me = slot_tls;
 	int error;
 
-	if (likely(me != NULL && me->sl_pslot == slot_wipe->w_proc))
+	if (likely(me != NULL && me->sl_pslot == slot_proc()))
 		return me;
 	return slot_attach(&error);
 }

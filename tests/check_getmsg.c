@@ -121,6 +121,36 @@ START_TEST(bad_pointers_are_efault_and_lose_nothing)
 }
 END_TEST
 
+/* §12: "Any other bad pointer gives EFAULT in checked mode." */
+START_TEST(any_bad_pointer_is_efault_in_checked_mode)
+{
+	struct strbuf ok = {10, 3, cbuf};
+	struct strbuf *none, *konst, unmapped = {10, 3, NULL}, readonly = {10, 3, NULL};
+	int p[2], flags = 0;
+
+	make_pipe(p);
+	bad_pages(&unmapped.buf, &readonly.buf);
+	none = (struct strbuf *)(void *)unmapped.buf;
+	konst = (struct strbuf *)(void *)readonly.buf;
+	FAILS(putmsg(p[0], &ok, none, 0), EFAULT);
+	FAILS(putmsg(p[0], none, &ok, 0), EFAULT);
+	FAILS(putmsg(p[0], &ok, &unmapped, 0), EFAULT);
+	FAILS(putmsg(p[0], &unmapped, NULL, RS_HIPRI), EFAULT);
+	ck_assert_int_eq(waiting(p[1]), 0);
+	GIVES(put_msg(p[0], "ctl", "data", 0), 0);
+	FAILS(getmsg(p[1], none, &ok, &flags), EFAULT);
+	FAILS(getmsg(p[1], &ok, none, &flags), EFAULT);
+	FAILS(getmsg(p[1], &ok, konst, &flags), EFAULT);
+	FAILS(getmsg(p[1], &ok, &unmapped, &flags), EFAULT);
+	FAILS(getmsg(p[1], &readonly, &ok, &flags), EFAULT);
+	FAILS(getmsg(p[1], &ok, &readonly, &flags), EFAULT);
+	FAILS(getmsg(p[1], &ok, NULL, (int *)(void *)unmapped.buf), EFAULT);
+	ck_assert_int_eq(waiting(p[1]), 1);
+	TAKES(p[1], "ctl", "data", 0);
+	close_pipe(p);
+}
+END_TEST
+
 /* ---- order and classes -------------------------------------------------- */
 
 /* "high priority, then descending band, FIFO within" */
@@ -1139,6 +1169,8 @@ taking(Suite *s)
 	tcase_add_test(tc, getmsg_refuses_unknown_flags);
 	tcase_add_test(tc, getpmsg_refuses_wrong_flags_and_bands);
 	tcase_add_test(tc, bad_pointers_are_efault_and_lose_nothing);
+	if (checked_mode())
+		tcase_add_test(tc, any_bad_pointer_is_efault_in_checked_mode);
 	tcase_add_test(tc, messages_come_by_priority);
 	tcase_add_test(tc, an_empty_stream_is_eagain_with_o_nonblock);
 	tcase_add_test(tc, rs_hipri_takes_high_priority_only);

@@ -344,6 +344,34 @@ START_TEST(pop_flushes_what_the_module_holds)
 }
 END_TEST
 
+/* §12: "Any other bad pointer gives EFAULT in checked mode." */
+START_TEST(any_bad_pointer_is_efault_in_checked_mode)
+{
+	static const int out[] = {I_LOOK, I_NREAD, I_GRDOPT, I_GWROPT, I_GETCLTIME};
+	char *none, *konst;
+	struct str_list l = {3, NULL};
+	int p[2];
+
+	make_pipe(p);
+	bad_pages(&none, &konst);
+	GIVES(str_ioctl(p[0], I_PUSH, "nullmod"), 0);
+	for (size_t i = 0; i < sizeof(out) / sizeof(out[0]); i++) {
+		FAILS(str_ioctl(p[0], out[i], none), EFAULT);
+		FAILS(str_ioctl(p[0], out[i], konst), EFAULT);
+	}
+	FAILS(str_ioctl(p[0], I_PUSH, none), EFAULT);
+	FAILS(str_ioctl(p[0], I_FIND, none), EFAULT);
+	FAILS(str_ioctl(p[0], I_SETCLTIME, none), EFAULT);
+	FAILS(str_ioctl(p[0], I_LIST, none), EFAULT);
+	l.sl_modlist = (struct str_mlist *)(void *)none;
+	FAILS(str_ioctl(p[0], I_LIST, &l), EFAULT);
+	l.sl_modlist = (struct str_mlist *)(void *)konst;
+	FAILS(str_ioctl(p[0], I_LIST, &l), EFAULT);
+	GIVES(str_ioctl(p[0], I_LIST, NULL), 1);
+	close_pipe(p);
+}
+END_TEST
+
 /* ---- what a queue holds ------------------------------------------------- */
 
 /* "returns the number of messages (hipri included), *arg = M_DATA bytes of
@@ -858,6 +886,8 @@ modules(Suite *s)
 	tcase_add_test(tc, list_names_modules_from_the_top_and_the_driver_last);
 	tcase_add_test(tc, list_fills_no_more_than_there_is_room);
 	tcase_add_test(tc, list_refuses_bad_arguments);
+	if (checked_mode())
+		tcase_add_test(tc, any_bad_pointer_is_efault_in_checked_mode);
 	tcase_add_test(tc, data_at_the_head_survives_push_and_pop);
 	tcase_add_test(tc, pop_flushes_what_the_module_holds);
 	tcase_add_test(tc, modules_are_registered_and_unregistered);

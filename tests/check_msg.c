@@ -1503,7 +1503,7 @@ END_TEST
 
 /* ---- random operations against a model ------------------------------------------ */
 
-enum { POOL = 24, MAXESB = 4000, MAXBYTES = 200000 };
+enum { POOL = 24, MAXESB = 4000, MAXBYTES = 20000 };
 
 struct model {
 	mblk_t *mp;		/* NULL: the slot is free */

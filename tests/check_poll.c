@@ -198,6 +198,17 @@ START_TEST(bad_arguments_are_refused)
 }
 END_TEST
 
+/* §12: "Any other bad pointer gives EFAULT in checked mode." */
+START_TEST(any_bad_pointer_is_efault_in_checked_mode)
+{
+	char *none, *konst;
+
+	bad_pages(&none, &konst);
+	FAILS(str_poll((struct pollfd *)(void *)none, 1, 0), EFAULT);
+	FAILS(str_poll((struct pollfd *)(void *)konst, 1, 0), EFAULT);
+}
+END_TEST
+
 START_TEST(one_descriptor_may_stand_twice)
 {
 	struct pollfd f[3];
@@ -745,6 +756,8 @@ states(Suite *s)
 	tcase_add_test(tc, a_bad_descriptor_is_pollnval_and_a_negative_one_ignored);
 	tcase_add_test(tc, revents_is_cleared);
 	tcase_add_test(tc, bad_arguments_are_refused);
+	if (checked_mode())
+		tcase_add_test(tc, any_bad_pointer_is_efault_in_checked_mode);
 	tcase_add_test(tc, one_descriptor_may_stand_twice);
 	tcase_add_test(tc, a_dup_polls_like_the_original);
 	tcase_add_test(tc, echo_polls_as_a_pipe_does);

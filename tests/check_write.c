@@ -679,8 +679,8 @@ START_TEST(unmapped_memory_is_efault_in_checked_mode)
 	int p[2];
 
 	ck_assert_ptr_ne(m, MAP_FAILED);
+	make_pipe(p); /* before the hole, which its mappings might fill */
 	munmap(m + n - page, page);
-	make_pipe(p);
 	set_marks(p[1], 1 << 20, 1000);
 	FAILS(str_write(p[0], m + n - page, 5), EFAULT);
 	FAILS(str_write(p[0], m + n - page - 5, 10), EFAULT);

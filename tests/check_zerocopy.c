@@ -303,6 +303,22 @@ START_TEST(bad_arguments_are_refused_and_lose_nothing)
 }
 END_TEST
 
+/* §12: "Any other bad pointer gives EFAULT in checked mode." */
+START_TEST(any_bad_pointer_is_efault_in_checked_mode)
+{
+	char *none, *konst;
+	int p[2];
+
+	make_pipe(p);
+	bad_pages(&none, &konst);
+	GIVES(str_write(p[0], "kept", 4), 4);
+	FAILS(str_getmblk(p[1], (mblk_t **)(void *)none), EFAULT);
+	FAILS(str_getmblk(p[1], (mblk_t **)(void *)konst), EFAULT);
+	READS(p[1], 10, "kept");
+	close_pipe(p);
+}
+END_TEST
+
 /* "O_NONBLOCK honoured" */
 START_TEST(getmblk_of_an_empty_stream_is_eagain_or_sleeps)
 {
@@ -534,6 +550,8 @@ main(void)
 	tcase_add_test(tc, high_priority_blocks_ignore_flow_control);
 	tcase_add_test(tc, a_broken_pipe_leaves_the_block_with_the_caller);
 	tcase_add_test(tc, bad_arguments_are_refused_and_lose_nothing);
+	if (checked_mode())
+		tcase_add_test(tc, any_bad_pointer_is_efault_in_checked_mode);
 	tcase_add_test(tc, getmblk_of_an_empty_stream_is_eagain_or_sleeps);
 	tcase_add_test(tc, putmblk_sleeps_until_there_is_room);
 	tcase_add_test(tc, a_signal_ends_a_sleeping_putmblk_and_leaves_the_block);

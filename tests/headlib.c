@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/ddi.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -43,12 +44,43 @@ can_fork(void)
 	return strstr(ustr_version(), "heap=malloc") == NULL;
 }
 
+#if !defined(__SANITIZE_THREAD__) && defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define __SANITIZE_THREAD__ 1
+#endif
+#endif
+
+bool
+under_tsan(void)
+{
+#ifdef __SANITIZE_THREAD__
+	return true;
+#else
+	return false;
+#endif
+}
+
 bool
 checked_mode(void)
 {
 	const char *v = getenv("USTREAMS_CHECK");
 
 	return v != NULL && strcmp(v, "1") == 0;
+}
+
+void
+bad_pages(char **unmapped, char **readonly)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *m;
+
+	/* First use of the library comes before, or its mappings fill the hole. */
+	ck_assert_int_ne(isastream(0), 1);
+	m = mmap(NULL, 2 * page, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ck_assert_ptr_ne(m, MAP_FAILED);
+	munmap(m, page);
+	*unmapped = m;
+	*readonly = m + page;
 }
 
 /* Check's time limits need its fork; without it a hang must still end. */

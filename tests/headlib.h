@@ -61,8 +61,15 @@ _Noreturn void child_fails(const char *file, int line, const char *what);
 
 /* May this run use fork (not under TSan, not with heap=malloc)? */
 bool can_fork(void);
+/*
+ * Under TSan a handler runs only when its thread leaves the kernel for good,
+ * and a close that races with a call on the same number is an error.
+ */
+bool under_tsan(void);
 /* Is user memory checked (USTREAMS_CHECK=1), so that any bad pointer is EFAULT? */
 bool checked_mode(void);
+/* A page that is not mapped, and one that is only read; zeroed. */
+void bad_pages(char **unmapped, char **readonly);
 /* A case of the suite with a time limit per test in seconds. */
 TCase *group(Suite *s, const char *name, int seconds);
 /* Run it; the exit status for main. */

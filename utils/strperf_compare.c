@@ -68,6 +68,8 @@ struct comparison {
 	struct versus versus[MAX_SIZES]; /* one for each of o.sizes */
 	char *args[MAX_ARGS];		 /* options as they were given */
 	size_t nargs;
+	double *rates, *probes; /* all of them: versus points into these */
+	size_t nprobes;
 };
 
 static const char build_names[] = {[A] = 'A', [B] = 'B'};
@@ -246,6 +248,22 @@ print_group(const struct comparison *c, enum verdict verdict, const char *before
 }
 
 static void
+print_versus(const struct versus *v)
+{
+	if (v->est.method == STATS_NONE) {
+		printf("%7zu  no interval from %zu pairs\n", v->size, v->pairs);
+		return;
+	}
+	printf("%7zu %12.0f %12.0f %+8.1f %%   %+7.1f to %+7.1f %%  %5zu  %s", v->size,
+	    stats_median(v->rate[A], v->pairs), stats_median(v->rate[B], v->pairs),
+	    percent(v->est.median), percent(v->est.lo), percent(v->est.hi), v->est.n,
+	    verdicts[judge(v)]);
+	if (v->moved > 0)
+		printf(" (CPUs moved around %zu)", v->moved);
+	putchar('\n');
+}
+
+static void
 print_human(const struct comparison *c)
 {
 	static const enum verdict order[] = {FASTER, SLOWER, UNPROVEN};
@@ -254,20 +272,15 @@ print_human(const struct comparison *c)
 	for (int which = 0; which < NBUILDS; which++)
 		printf("%c  %s\n   %s\n", build_names[which], c->build[which].given,
 		    c->build[which].version);
-	printf("\n%7s %12s %12s %10s   %-20s %5s  %s\n", "bytes", "A msgs/s", "B msgs/s",
+	out_machine();
+	printf("CPUs %s, %zu pairs of slices of %g s\n\n", opts_cpus_text(&c->o),
+	    opts_slices(&c->o), opts_slice_seconds(&c->o));
+	printf("%7s %12s %12s %10s   %-20s %5s  %s\n", "bytes", "A msgs/s", "B msgs/s",
 	    "B over A", "95 % interval", "pairs", "verdict");
-	for (size_t i = 0; i < c->o.nsizes; i++) {
-		const struct versus *v = &c->versus[i];
-
-		printf("%7zu %12.0f %12.0f %+8.1f %%   %+7.1f to %+7.1f %%  %5zu  %s",
-		    v->size, stats_median(v->rate[A], v->pairs),
-		    stats_median(v->rate[B], v->pairs), percent(v->est.median),
-		    percent(v->est.lo), percent(v->est.hi), v->est.n, verdicts[judge(v)]);
-		if (v->moved > 0)
-			printf(" (CPUs moved around %zu)", v->moved);
-		putchar('\n');
-	}
+	for (size_t i = 0; i < c->o.nsizes; i++)
+		print_versus(&c->versus[i]);
 	putchar('\n');
+	out_roundtrips(c->probes, c->nprobes);
 	for (size_t i = 0; i < NELEM(order); i++)
 		if (print_group(c, order[i], before) > 0)
 			before = "; ";
@@ -322,6 +335,7 @@ print_json(const struct comparison *c)
 	json_count(&j, "schema", 1);
 	json_build(&j, "a", &c->build[A]);
 	json_build(&j, "b", &c->build[B]);
+	out_host(&j, c->probes, c->nprobes);
 	json_string(&j, "cpus", opts_cpus_text(&c->o));
 	json_bool(&j, "interrupted", intr_pending());
 	json_begin(&j, "results", '[');
@@ -339,11 +353,13 @@ print_csv(const struct comparison *c)
 	for (size_t i = 0; i < c->o.nsizes; i++) {
 		const struct versus *v = &c->versus[i];
 
-		printf("%zu,%.1f,%.1f,%.3f,%.3f,%.3f,%s,%zu\n", v->size,
-		    stats_median(v->rate[A], v->pairs),
-		    stats_median(v->rate[B], v->pairs), percent(v->est.median),
-		    percent(v->est.lo), percent(v->est.hi),
-		    judge(v) != UNPROVEN ? "true" : "false", v->est.n);
+		printf("%zu,", v->size);
+		out_csv_number(stats_median(v->rate[A], v->pairs), ",");
+		out_csv_number(stats_median(v->rate[B], v->pairs), ",");
+		out_csv_number(percent(v->est.median), ",");
+		out_csv_number(percent(v->est.lo), ",");
+		out_csv_number(percent(v->est.hi), ",");
+		printf("%s,%zu\n", judge(v) != UNPROVEN ? "true" : "false", v->est.n);
 	}
 }
 
@@ -396,10 +412,30 @@ read_arguments(struct comparison *c, int argc, char **argv)
 	return status;
 }
 
+/* One stretch of rates and one of probes, a piece of each for every size and build. */
+static bool
+make_room(struct comparison *c, size_t rounds)
+{
+	c->nprobes = c->o.nsizes * NBUILDS * rounds;
+	c->rates = calloc(c->nprobes, sizeof(*c->rates));
+	c->probes = calloc(c->nprobes, sizeof(*c->probes));
+	if (c->rates == NULL || c->probes == NULL)
+		return false;
+	for (size_t i = 0; i < c->nprobes; i++)
+		c->probes[i] = NAN;
+	for (size_t i = 0; i < c->o.nsizes * NBUILDS; i++) {
+		struct versus *v = &c->versus[i / NBUILDS];
+
+		v->size = c->o.sizes[i / NBUILDS];
+		v->rate[i % NBUILDS] = c->rates + i * rounds;
+		v->probe[i % NBUILDS] = c->probes + i * rounds;
+	}
+	return true;
+}
+
 static int
 prepare(struct comparison *c)
 {
-	size_t rounds = opts_slices(&c->o);
 	int status = opts_settle_cpus(&c->o);
 
 	for (int which = 0; which < NBUILDS && status == EXIT_DONE; which++) {
@@ -407,16 +443,9 @@ prepare(struct comparison *c)
 		if (status == EXIT_DONE)
 			status = ask_version(&c->build[which]);
 	}
-	for (size_t i = 0; i < c->o.nsizes * NBUILDS && status == EXIT_DONE; i++) {
-		struct versus *v = &c->versus[i / NBUILDS];
-
-		v->size = c->o.sizes[i / NBUILDS];
-		v->rate[i % NBUILDS] = calloc(rounds, sizeof(double));
-		v->probe[i % NBUILDS] = calloc(rounds, sizeof(double));
-		if (v->rate[i % NBUILDS] == NULL || v->probe[i % NBUILDS] == NULL) {
-			complain("no memory for the results");
-			status = EXIT_FAILED;
-		}
+	if (status == EXIT_DONE && !make_room(c, opts_slices(&c->o))) {
+		complain("no memory for the results");
+		status = EXIT_FAILED;
 	}
 	return status;
 }
@@ -459,9 +488,7 @@ cmd_compare(int argc, char **argv)
 	if (c.o.npeers > 0)
 		complain("compare: --peers: peers are not run here");
 	status = run(&c);
-	for (size_t i = 0; i < c.o.nsizes * NBUILDS; i++) {
-		free(c.versus[i / NBUILDS].rate[i % NBUILDS]);
-		free(c.versus[i / NBUILDS].probe[i % NBUILDS]);
-	}
+	free(c.rates);
+	free(c.probes);
 	return status;
 }

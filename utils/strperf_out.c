@@ -86,21 +86,21 @@ struct spread {
 };
 
 static struct spread
-probe_spread(const struct measured *m)
+spread_of(const double *v, size_t n)
 {
-	double *known = calloc(m->nprobes + 1, sizeof(*known));
+	double *known = calloc(n + 1, sizeof(*known));
 	struct spread s = {NAN, NAN, NAN};
-	size_t n = 0;
+	size_t used = 0;
 
-	for (size_t i = 0; known != NULL && i < m->nprobes; i++) {
-		if (isnan(m->probes[i]))
+	for (size_t i = 0; known != NULL && i < n; i++) {
+		if (isnan(v[i]))
 			continue;
-		known[n++] = m->probes[i];
-		s.lo = fmin(s.lo, m->probes[i]);
-		s.hi = fmax(s.hi, m->probes[i]);
+		known[used++] = v[i];
+		s.lo = fmin(s.lo, v[i]);
+		s.hi = fmax(s.hi, v[i]);
 	}
-	if (n > 0)
-		s.median = stats_median(known, n);
+	if (used > 0)
+		s.median = stats_median(known, used);
 	free(known);
 	return s;
 }
@@ -108,18 +108,37 @@ probe_spread(const struct measured *m)
 /* ---- for people -------------------------------------------------------------------------- */
 
 void
-out_header(const struct measured *m)
+out_machine(void)
 {
-	const struct options *o = m->o;
-	char cpu[128], kernel[128], cpus[128], push[MAX_PUSH * 10];
+	char cpu[128], kernel[128], cpus[128];
 
-	if (o->format != FORMAT_HUMAN)
-		return;
 	host_cpu_model(cpu, sizeof(cpu));
 	host_kernel(kernel, sizeof(kernel));
 	host_cpus_text(cpus, sizeof(cpus));
+	printf("%s, %s, allowed CPUs %s\n", cpu, kernel, cpus);
+}
+
+void
+out_roundtrips(const double *probes, size_t n)
+{
+	struct spread s = spread_of(probes, n);
+
+	if (isfinite(s.median))
+		printf("cross-CPU round trip %.0f ns (%.0f to %.0f)\n", s.median, s.lo,
+		    s.hi);
+}
+
+void
+out_header(const struct measured *m)
+{
+	const struct options *o = m->o;
+	char push[MAX_PUSH * 10];
+
+	if (o->format != FORMAT_HUMAN)
+		return;
 	push_text(o, push, sizeof(push));
-	printf("%s\n%s, %s, allowed CPUs %s\n", ustr_version(), cpu, kernel, cpus);
+	puts(ustr_version());
+	out_machine();
 	printf("writer and reader: %s, CPUs %s, %s, %s; pushed: %s\n",
 	    o->mode == MODE_THREAD ? "threads" : "processes", opts_cpus_text(o),
 	    o->blocking	       ? "blocking"
@@ -178,7 +197,6 @@ print_ratio(const struct measured *m, const struct result *peer)
 static void
 print_verdict(const struct measured *m)
 {
-	struct spread s = probe_spread(m);
 	uint64_t sent = 0, bad = 0;
 	int64_t lost = 0;
 
@@ -188,9 +206,7 @@ print_verdict(const struct measured *m)
 		bad += m->results[i].bad;
 	}
 	putchar('\n');
-	if (isfinite(s.median))
-		printf("cross-CPU round trip %.0f ns (%.0f to %.0f)\n", s.median, s.lo,
-		    s.hi);
+	out_roundtrips(m->probes, m->nprobes);
 	if (m->interrupted)
 		puts("interrupted: the results are partial");
 	if (lost == 0 && bad == 0)
@@ -253,10 +269,10 @@ out_build(struct json *j, const char *key, const char *version)
 	json_end(j, '}');
 }
 
-static void
-json_host(struct json *j, const struct measured *m)
+void
+out_host(struct json *j, const double *probes, size_t n)
 {
-	struct spread s = probe_spread(m);
+	struct spread s = spread_of(probes, n);
 	char text[128];
 
 	json_begin(j, "host", '{');
@@ -375,7 +391,7 @@ print_json(const struct measured *m)
 	version_value(ustr_version(), "ustreams ", version, sizeof(version));
 	json_string(&j, "version", version);
 	out_build(&j, "build", ustr_version());
-	json_host(&j, m);
+	out_host(&j, m->probes, m->nprobes);
 	json_config(&j, m);
 	json_bool(&j, "interrupted", m->interrupted);
 	json_begin(&j, "results", '[');
@@ -398,9 +414,8 @@ print_json(const struct measured *m)
 
 /* ---- CSV ------------------------------------------------------------------------------------ */
 
-/* A number and what follows it; nothing for one that was not measured. */
-static void
-csv_number(double value, const char *after)
+void
+out_csv_number(double value, const char *after)
 {
 	if (isfinite(value))
 		printf("%.9g", value);
@@ -416,17 +431,17 @@ csv_result(const struct measured *m, const struct result *r)
 	printf("%s,%s,\"%s\",%zu,%" PRIu64 ",%" PRIu64 ",%" PRId64 ",%" PRIu64 ",",
 	    r->subject->name, opts_modes[m->o->mode], opts_cpus_text(m->o), r->size,
 	    r->sent, r->read, pipe_lost(r), r->bad);
-	csv_number(rate, ",");
-	csv_number(rate * (double)r->size, ",");
-	csv_number(1e9 / rate, ",");
-	csv_number(pipe_cpu_us(r), ",");
+	out_csv_number(rate, ",");
+	out_csv_number(rate * (double)r->size, ",");
+	out_csv_number(1e9 / rate, ",");
+	out_csv_number(pipe_cpu_us(r), ",");
 	printf("%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%" PRIu64 ",%zu,",
 	    r->sum[WRITER].eagain, r->sum[READER].eagain, r->sum[WRITER].ctxsw,
 	    r->sum[READER].ctxsw, r->nsamples);
 	pipe_ratio(m, r, &q);
-	csv_number(q.est.median, ",");
-	csv_number(q.est.lo, ",");
-	csv_number(q.est.hi, "\n");
+	out_csv_number(q.est.median, ",");
+	out_csv_number(q.est.lo, ",");
+	out_csv_number(q.est.hi, "\n");
 }
 
 static void

@@ -21,7 +21,17 @@ void out_progress_clear(void);
 /* The results, in the format asked for. */
 void out_results(const struct measured *m);
 
+/* ---- what strperf compare needs, too -------------------------------------------- */
+
+/* One line: processor, kernel, allowed CPUs. */
+void out_machine(void);
+/* One line about n cross-CPU round trips, NAN for an unknown one; none if all are. */
+void out_roundtrips(const double *probes, size_t n);
 /* The "build" object of a version line as ustr_version() gives it. */
 void out_build(struct json *j, const char *key, const char *version);
+/* The "host" object, with n cross-CPU round trips. */
+void out_host(struct json *j, const double *probes, size_t n);
+/* CSV: a number, or nothing if it is not finite, and what follows it. */
+void out_csv_number(double value, const char *after);
 
 #endif
