@@ -164,19 +164,67 @@ fd_file(struct stdata *sd, int oflag)
 	return f;
 }
 
+/*
+ * The close of f, as far as it gets: 0, or ETIME when a stopped thread is in
+ * the way; f_closing remembers what is done.
+ */
+static int
+file_finish(struct file *f, bool drain)
+{
+	struct stdata *sd = f->f_head;
+	int error = 0;
+
+	if (f->f_closing == FILE_OPEN) {
+		/* A call that entered before E4 may still look at the file: C2. */
+		error = plumb_quiesce(head_group(sd));
+		if (error != 0)
+			return error;
+		f->f_closing = head_lastclose(sd) ? FILE_LAST : FILE_QUIET;
+	}
+	if (f->f_closing == FILE_LAST)
+		error = head_dismantle(sd, (int)ld_rlx(&f->f_flags), drain);
+	if (error == 0)
+		heap_free(f, sizeof(*f));
+	return error;
+}
+
+static void
+unclosed_add(struct file *f)
+{
+	struct slot *me = slot_self();
+
+	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
+	f->f_next = head_root->hr_unclosed;
+	st_rlx(&head_root->hr_unclosed, f);
+	lock_leave(me, &head_root->hr_lock);
+	helper_start();
+}
+
+void
+fd_unclosed(void)
+{
+	struct slot *me = slot_self();
+	struct file *f, *next;
+
+	if (me == NULL || ld_rlx(&head_root->hr_unclosed) == NULL)
+		return;
+	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
+	f = head_root->hr_unclosed;
+	st_rlx(&head_root->hr_unclosed, NULL);
+	lock_leave(me, &head_root->hr_lock);
+	for (; f != NULL; f = next) {
+		next = f->f_next;
+		if (file_finish(f, false) != 0)
+			unclosed_add(f);
+	}
+}
+
 /* One reference less; the last one closes. */
 static void
 file_rele(struct file *f, bool drain)
 {
-	struct stdata *sd = f->f_head;
-	int oflag = (int)ld_rlx(&f->f_flags);
-
-	if (fas(&f->f_ref, 1u) != 1)
-		return;
-	/* A call that entered before E4 may still look at the file. */
-	plumb_quiesce(head_group(sd));
-	heap_free(f, sizeof(*f));
-	head_close(sd, oflag, drain);
+	if (fas(&f->f_ref, 1u) == 1 && file_finish(f, drain) != 0)
+		unclosed_add(f);
 }
 
 /* The entry of fd, its chunk made if it was not there; NULL without memory. */

@@ -38,7 +38,12 @@ struct file {
 	uint32_t f_ref;		/* A  entries in all tables */
 	uint32_t f_flags;	/* A  open(2) flags: access mode, O_NONBLOCK */
 	struct stdata *f_head;	/* C */
+	struct file *f_next;	/* R  on head_root's list of unfinished closes */
+	uint32_t f_closing;	/* O  FILE_*: how far its close has come */
+	uint32_t f_spare;
 };
+
+enum { FILE_OPEN, FILE_QUIET, FILE_LAST };
 
 struct fdent {
 	struct file *fe_file;	/* A  NULL: not a stream */
@@ -154,6 +159,8 @@ int fd_dup(int fd, int min, bool cloexec);
 int fd_dup2(int fd, int to);
 /* Drop the entry: 0 or EBADF.  drain: as an ordinary close. */
 int fd_close(int fd, bool drain);
+/* Go on with the closes that stopped threads held up. */
+void fd_unclosed(void);
 /* Drop every entry of p; drain as above. */
 void fd_closeall(struct proc *p, bool drain);
 /* Copy from's table to an embryo, counting the references: 0 or ENOMEM. */

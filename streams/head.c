@@ -173,16 +173,32 @@ plumber_try(struct slot *me, struct stdata *sd)
 	return cas(&sd->sd_plumber, &owner, me->sl_id);
 }
 
+/* Wait a little for sd_plumber; ETIME: it is stopped. */
+static int
+plumber_wait(struct stdata *sd, unsigned int *step, int64_t *since)
+{
+	struct slot *s = slot_at(ld_seq(&sd->sd_plumber));
+
+	return plat_backoff(step) && s != NULL && slot_stopped(s, since) ? ETIME : 0;
+}
+
 int
 head_plumb_enter(struct call *c)
 {
 	unsigned int step = 0;
+	int64_t since = 0;
+	int error;
 
 	while (!plumber_try(c->c_me, c->c_head)) {
+		struct stdata *sd = c->c_head;
+
+		/* A stale owner read outside the group is at worst a stranger. */
 		plumb_leave(c->c_me, c->c_group);
-		plat_backoff(&step);
+		error = plumber_wait(sd, &step, &since);
 		if (call_reenter(c) != 0)
 			return EBADF;
+		if (error != 0)
+			return error;
 	}
 	return 0;
 }
@@ -264,8 +280,8 @@ head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag)
 	cred_t cr = head_cred();
 	int error = 0;
 
-	if (rq->q_perim != NULL)
-		perim_enter(me, rq->q_perim);
+	if (rq->q_perim != NULL && !perim_enter(me, rq->q_perim))
+		return ETIME;
 	if (pc->pc_open != NULL)
 		error = pc->pc_open(rq, dev, oflag, sflag, &cr);
 	if (rq->q_perim != NULL)
@@ -275,19 +291,31 @@ head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag)
 	return error == OPENFAIL ? ENXIO : error;
 }
 
-static void
+/* Run the close routine inside its perimeter: 0, or ETIME and nothing was done. */
+static int
 run_close(struct slot *me, queue_t *rq, int oflag)
 {
 	const struct procs *pc = &put_procs[rq->q_qidx];
 	cred_t cr = head_cred();
 
-	if (rq->q_perim != NULL)
-		perim_enter(me, rq->q_perim);
+	if (rq->q_perim != NULL && !perim_enter(me, rq->q_perim))
+		return ETIME;
 	if (pc->pc_close != NULL)
 		pc->pc_close(rq, oflag, &cr);
 	qprocsoff(rq);
 	if (rq->q_perim != NULL)
 		perim_leave(me, rq->q_perim);
+	return 0;
+}
+
+/* Can the group be had for relinking, or is somebody in it stopped? */
+static int
+relinkable(struct slot *me, struct group *g)
+{
+	if (!plumb_try(me, g))
+		return ETIME;
+	plumb_unlock(me, g);
+	return 0;
 }
 
 int
@@ -301,6 +329,9 @@ head_push(struct call *c, const char *name)
 
 	if ((long)ld_rlx(&sd->sd_pushed) >= ld_rlx(&head_root->hr_nstrpush))
 		return EINVAL;
+	error = relinkable(c->c_me, head_group(sd));
+	if (error != 0)
+		return error;
 	re = registry_hold(name, strnlen(name, FMNAMESZ + 1), REG_MODULE);
 	if (re == NULL)
 		return EINVAL;
@@ -320,30 +351,38 @@ head_push(struct call *c, const char *name)
 	return 0;
 }
 
-void
+int
 head_dispose(struct slot *me, queue_t *wq, int oflag)
 {
 	queue_t *rq = RD(wq);
 	struct regent *re = head_entry(rq);
+	int error = relinkable(me, plumb_group(rq));
 
-	run_close(me, rq, oflag);
+	if (error == 0)
+		error = run_close(me, rq, oflag);
+	if (error != 0)
+		return error;
 	head_unpair(re, rq);
 	registry_rele(re);
+	return 0;
 }
 
 int
 head_pop(struct call *c)
 {
 	struct stdata *sd = c->c_head;
+	int error;
 
 	if (head_module(sd, 0) == NULL)
 		return EINVAL;
 	if (ld_rlx(&sd->sd_pushed) <= ld_rlx(&sd->sd_anchor) && geteuid() != 0)
 		return EPERM;
+	error = head_dispose(c->c_me, head_wq(sd)->q_next, (int)ld_rlx(&c->c_file->f_flags));
+	if (error != 0)
+		return error;
 	st_rlx(&sd->sd_pushed, sd->sd_pushed - 1);
 	if (sd->sd_anchor > sd->sd_pushed)
 		st_rlx(&sd->sd_anchor, sd->sd_pushed);
-	head_dispose(c->c_me, head_wq(sd)->q_next, (int)ld_rlx(&c->c_file->f_flags));
 	return 0;
 }
 

@@ -105,7 +105,8 @@ struct head_root {
 	long hr_cltime;		/* A  close time, ms */
 	long hr_ioctltime;	/* A  I_STR time-out, ms */
 	uint32_t hr_nextid;	/* A */
-	uint32_t hr_spare;
+	uint32_t hr_lock;	/* A */
+	struct file *hr_unclosed; /* R  closes that a stopped thread held up */
 };
 
 extern struct head_root *head_root;
@@ -129,7 +130,7 @@ void head_init_process(void);	/* each process: procedures, cache class */
 /* A head in group g, bottom in the dead end; NULL without memory. */
 struct stdata *head_alloc(struct group *g, uint32_t kind);
 void head_free(struct stdata *sd);
-/* Become sd_plumber: within a call (0, EBADF), or from outside any group. */
+/* Become sd_plumber: within a call (0, EBADF, ETIME), or from outside any group. */
 int head_plumb_enter(struct call *c);
 void head_enter(struct slot *me, struct stdata *sd);
 void head_plumb_leave(struct stdata *sd);
@@ -146,8 +147,11 @@ queue_t *head_pair(struct stdata *sd, struct regent *re, uint32_t kind);
 void head_unpair(struct regent *re, queue_t *rq);
 /* Run an open routine inside its perimeter, linking the pair in if it did not. */
 int head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag);
-/* Close, unlink and free the pair whose write queue is wq. */
-void head_dispose(struct slot *me, queue_t *wq, int oflag);
+/*
+ * Close, unlink and free the pair whose write queue is wq: 0, or ETIME and
+ * nothing was done, because a thread that would have to move is stopped.
+ */
+int head_dispose(struct slot *me, queue_t *wq, int oflag);
 int head_rput(queue_t *q, mblk_t *mp);
 
 /* ---- head_open.c, head_close.c -------------------------------------------------------- */
@@ -158,8 +162,14 @@ int head_open(const char *path, int oflag, struct stdata **sdp);
 void head_detach(struct slot *me, struct stdata *sd);
 /* Off the driver's list and freed; not in any group, nothing below it left. */
 void head_scrap(struct stdata *sd);
-/* A file of sd is gone; the last one takes the stream apart. */
-void head_close(struct stdata *sd, int oflag, bool drain);
+/*
+ * A file of sd is gone: true if it was the last one, and then the stream is to
+ * be taken apart: 0, or ETIME (a stopped thread is in the way: again later).
+ */
+bool head_lastclose(struct stdata *sd);
+int head_dismantle(struct stdata *sd, int oflag, bool drain);
+/* Both, for a head that no file refers to yet. */
+void head_abandon(struct stdata *sd);
 
 /* 0 or the errno of the access check (streamio 2) for ACC_* minds. */
 int head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe);

@@ -4,11 +4,15 @@
  *
  * The last close, in order:
  *   C1 SD_CLOSING set; from here on nobody opens or finds the stream
- *   C2 the group drained (plumb_lock, plumb_unlock): no call is inside
+ *   C2 the group drained: no call that knew the file is inside (fd.c)
  *   C3 write queues given their time to drain
  *   C4 modules closed from the top, then the driver; each qprocsoff unlinks
  *   C5 a pipe: M_HANGUP to the other end, SD_BROKEN, both bottoms cut off
  *   C6 off the driver's list, freed; the group too, with its last stream
+ *
+ * A stopped thread inside the group or a perimeter would hold this up: then
+ * the step returns ETIME with the stream whole as far as it still is, the file
+ * goes on head_root's list, and a helper takes it up again (file_unclosed).
  */
 #include "fd.h"
 #include "head.h"
@@ -131,41 +135,56 @@ head_scrap(struct stdata *sd)
 
 /* ---- the whole ------------------------------------------------------------------------ */
 
-static void
-dismantle(struct slot *me, struct stdata *sd, int oflag, bool drain)
+int
+head_dismantle(struct stdata *sd, int oflag, bool drain)
 {
+	struct slot *me = slot_self();
 	struct group *g = head_group(sd);
+	int error = 0;
 
+	if (me == NULL)
+		return 0;
 	head_enter(me, sd);
-	plumb_lock(me, g); /* C2 */
-	plumb_unlock(me, g);
 	if (drain && !(oflag & O_NONBLOCK))
 		drain_writes(me, sd);
-	while (head_module(sd, 0) != NULL) /* C4 */
-		head_dispose(me, head_wq(sd)->q_next, oflag);
-	if (sd->sd_reg != NULL)
-		head_dispose(me, head_wq(sd)->q_next, oflag);
-	else
+	while (error == 0 && head_module(sd, 0) != NULL) /* C4 */
+		error = head_dispose(me, head_wq(sd)->q_next, oflag);
+	if (error == 0 && sd->sd_reg != NULL)
+		error = head_dispose(me, head_wq(sd)->q_next, oflag);
+	else if (error == 0)
 		hang_up(me, sd); /* C5 */
+	if (error != 0) {
+		head_plumb_leave(sd);
+		plumb_leave(me, g);
+		return error;
+	}
 	head_detach(me, sd);
 	plumb_leave(me, g);
 	head_scrap(sd);
+	return 0;
 }
 
-void
-head_close(struct stdata *sd, int oflag, bool drain)
+bool
+head_lastclose(struct stdata *sd)
 {
 	struct slot *me = slot_self();
 	bool last;
 
 	if (me == NULL)
-		return;
+		return false;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	ASSERT(sd->sd_opens > 0);
 	last = --sd->sd_opens == 0;
 	if (last)
 		f_or(&sd->sd_state, SD_CLOSING); /* C1 */
 	lock_leave(me, &registry->rg_lock);
-	if (last)
-		dismantle(me, sd, oflag, drain);
+	return last;
+}
+
+void
+head_abandon(struct stdata *sd)
+{
+	if (head_lastclose(sd))
+		while (head_dismantle(sd, O_NONBLOCK, false) != 0)
+			plat_nap(1000);
 }

@@ -232,7 +232,7 @@ head_open(const char *path, int oflag, struct stdata **sdp)
 			registry_rele(re); /* the stream has its own use */
 			error = open_again(me, sd, oflag);
 			if (error != 0)
-				head_close(sd, oflag, false);
+				head_abandon(sd);
 			*sdp = sd;
 			return error;
 		}

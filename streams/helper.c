@@ -4,14 +4,16 @@
 #define _GNU_SOURCE
 #endif
 #include "helper.h"
+#include "fd.h"
 #include "msg.h"
 #include "wait.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <ustreams.h>
 
@@ -31,18 +33,33 @@ struct watch {
 static struct {
 	pthread_mutex_t lock;
 	bool running;
-	int wake;	/* eventfd; -1 none */
+	int wake[2];	/* pipe: what is written pokes the thread; -1 none */
+	struct plat_file wakeid[2]; /* what they were: the program may close them */
 	unsigned long lastid;
 	struct watch *watches;
-} hp = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1 };
+} hp = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = { -1, -1 } };
+
+static bool
+wake_ours(int end)
+{
+	return hp.wake[end] >= 0 && plat_same(hp.wake[end], &hp.wakeid[end]);
+}
 
 void
 helper_poke(void)
 {
-	uint64_t one = 1;
-
-	if (hp.wake >= 0 && write(hp.wake, &one, sizeof(one)) < 0)
+	if (wake_ours(1) && syscall(SYS_write, hp.wake[1], "", 1) < 0)
 		return; /* full: it is awake already */
+}
+
+/* After a poke: nothing is read from a number that is not ours any more. */
+static void
+swallow(void)
+{
+	char buf[64];
+
+	while (wake_ours(0) && syscall(SYS_read, hp.wake[0], buf, sizeof(buf)) > 0)
+		;
 }
 
 /* All descriptors to poll: a malloc'ed array, or NULL with *n the number. */
@@ -58,7 +75,7 @@ gather(nfds_t *n)
 	all = malloc(sum * sizeof(*all));
 	*n = 0;
 	if (all != NULL) {
-		all[(*n)++] = (struct pollfd){ hp.wake, POLLIN, 0 };
+		all[(*n)++] = (struct pollfd){ wake_ours(0) ? hp.wake[0] : -1, POLLIN, 0 };
 		for (struct watch *w = hp.watches; w != NULL; w = w->next)
 			for (nfds_t i = 0; !w->fired && i < w->n; i++)
 				all[(*n)++] = w->fds[i];
@@ -84,8 +101,6 @@ fire(void)
 static void *
 helper(void *arg)
 {
-	uint64_t count;
-
 	(void)arg;
 	while (slot_self() != NULL) {
 		int tick = ld_rlx(&slot_root->sr_live) > 1 ? TICK : -1;
@@ -93,18 +108,19 @@ helper(void *arg)
 		nfds_t n;
 
 		reap_scan();
+		fd_unclosed();
 		msg_ext_due();
+		if (ld_rlx(&head_root->hr_unclosed) != NULL)
+			tick = TICK;
 		all = gather(&n);
 		if (all == NULL) {
 			plat_nap(TICK * 1000);
 			continue;
 		}
+		if (all[0].fd < 0)
+			tick = TICK; /* nobody can poke us */
 		if (poll(all, n, tick) > 0) {
-			if ((all[0].revents & POLLIN) &&
-			    read(hp.wake, &count, sizeof(count)) < 0 && errno != EAGAIN)
-				plat_nap(1000);
-			if (all[0].revents & (POLLNVAL | POLLERR))
-				plat_nap(TICK * 1000); /* somebody closed our descriptor */
+			swallow();
 			fire();
 		}
 		free(all);
@@ -132,12 +148,15 @@ helper_start(void)
 		return;
 	pthread_mutex_lock(&hp.lock);
 	if (!hp.running) {
-		hp.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+		if (pipe2(hp.wake, O_CLOEXEC | O_NONBLOCK) != 0)
+			hp.wake[0] = hp.wake[1] = -1;
+		for (int i = 0; i < 2; i++)
+			(void)plat_identify(hp.wake[i], &hp.wakeid[i]);
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &old);
 		pthread_attr_init(&at);
 		pthread_attr_setdetachstate(&at, PTHREAD_CREATE_DETACHED);
-		hp.running = hp.wake >= 0 && pthread_create(&t, &at, helper, NULL) == 0;
+		hp.running = pthread_create(&t, &at, helper, NULL) == 0;
 		pthread_attr_destroy(&at);
 		pthread_sigmask(SIG_SETMASK, &old, NULL);
 	}
@@ -149,9 +168,11 @@ helper_forget(void)
 {
 	pthread_mutex_init(&hp.lock, NULL);
 	hp.running = false;
-	if (hp.wake >= 0)
-		close(hp.wake);
-	hp.wake = -1;
+	for (int i = 0; i < 2; i++) {
+		if (wake_ours(i))
+			plat_close(hp.wake[i]);
+		hp.wake[i] = -1;
+	}
 	while (hp.watches != NULL) {
 		struct watch *w = hp.watches;
 
@@ -211,6 +232,7 @@ ustr_service(int ms)
 		return -1;
 	for (;;) {
 		n = reap_scan();
+		fd_unclosed();
 		msg_ext_due();
 		if (n > 0 || plat_now() >= until)
 			return n;

@@ -251,20 +251,25 @@ perim_service(struct slot *me, queue_t *q)
 	announce(me, p);
 }
 
-void
+bool
 perim_enter(struct slot *me, struct perim *p)
 {
 	struct group *home = ld_rlx(&me->sl_home);
+	bool taken = take(me, p), stopped = false;
 	unsigned int step = 0;
+	int64_t since = 0;
 
-	if (take(me, p))
-		return;
-	do {
+	while (!taken && !stopped) {
+		struct slot *s = slot_at(ld_seq(&p->pe_word) & ~PERIM_PENDING);
+
 		st_rel(&me->sl_home, NULL);
-		plat_backoff(&step);
+		if (plat_backoff(&step) && s != NULL)
+			stopped = slot_stopped(s, &since);
 		while (home != NULL && !plumb_enter(me, home))
 			plumb_wait(me, home);
-	} while (!take(me, p));
+		taken = take(me, p);
+	}
+	return taken;
 }
 
 mblk_t *

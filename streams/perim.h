@@ -52,8 +52,11 @@ struct perim {
 void perim_put(struct perim *p, queue_t *q, mblk_t *mp);
 /* Run q's service procedure now, or leave it to p's holder. */
 void perim_service(struct slot *me, queue_t *q);
-/* For open and close routines: wait until p is free; names no group meanwhile. */
-void perim_enter(struct slot *me, struct perim *p);
+/*
+ * For open and close routines: wait until p is free; names no group meanwhile.
+ * false: its holder is stopped.
+ */
+bool perim_enter(struct slot *me, struct perim *p);
 void perim_leave(struct slot *me, struct perim *p);
 /* Run what is parked, if nobody is inside; the caller names no group. */
 void perim_kick(struct slot *me, struct perim *p);

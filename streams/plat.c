@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -62,16 +63,20 @@ int
 plat_futex_wait(uint32_t *word, uint32_t val, int64_t deadline)
 {
 	struct timespec ts, *tsp = NULL;
+	int type, error;
+	long rc;
 
 	if (deadline >= 0) {
 		ts.tv_sec = deadline / 1000000000;
 		ts.tv_nsec = deadline % 1000000000;
 		tsp = &ts;
 	}
-	if (syscall(SYS_futex, word, FUTEX_WAIT_BITSET, val, tsp, NULL,
-		    FUTEX_BITSET_MATCH_ANY) == 0)
-		return 0;
-	return errno;
+	/* As libc's own cancellation points do it: a thread may end here, and here only. */
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	rc = syscall(SYS_futex, word, FUTEX_WAIT_BITSET, val, tsp, NULL, FUTEX_BITSET_MATCH_ANY);
+	error = rc == 0 ? 0 : errno;
+	pthread_setcanceltype(type, NULL);
+	return error;
 }
 
 void
@@ -91,7 +96,7 @@ plat_nap(unsigned int us)
 {
 	struct timespec ts = { us / 1000000, (long)(us % 1000000) * 1000 };
 
-	return clock_nanosleep(CLOCK_MONOTONIC, 0, &ts, NULL) == 0;
+	return syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL) == 0;
 }
 
 int64_t
@@ -169,7 +174,7 @@ plat_grow(int fd, off_t from, off_t to)
 	if (getrlimit(RLIMIT_FSIZE, &rl) == 0 && rl.rlim_cur != RLIM_INFINITY &&
 	    (rlim_t)to > rl.rlim_cur)
 		return EFBIG;
-	while (fallocate(fd, 0, from, to - from) != 0) {
+	while (syscall(SYS_fallocate, fd, 0, from, to - from) != 0) {
 		if (errno != EINTR)
 			return errno;
 	}
@@ -273,7 +278,7 @@ plat_same(int fd, const struct plat_file *id)
 int
 plat_placeholder(void)
 {
-	return open("/", O_PATH | O_CLOEXEC);
+	return (int)syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
 }
 
 int
@@ -292,7 +297,7 @@ void
 plat_close(int fd)
 {
 	if (fd >= 0)
-		close(fd);
+		syscall(SYS_close, fd);
 }
 
 int
@@ -360,11 +365,11 @@ plat_procstate(pid_t tid)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return 0;
-	n = read(fd, buf, sizeof(buf) - 1);
-	close(fd);
+	n = syscall(SYS_read, fd, buf, sizeof(buf) - 1);
+	plat_close(fd);
 	if (n <= 0)
 		return 0;
 	buf[n] = '\0';

@@ -86,7 +86,8 @@ plat_relax(void)
 
 /*
  * Sleep while *word is val; deadline in ns of CLOCK_MONOTONIC, or -1.
- * 0, or EAGAIN (the word differs), EINTR, ETIMEDOUT.
+ * 0, or EAGAIN (the word differs), EINTR, ETIMEDOUT.  The only cancellation
+ * point of the library: everything else here avoids libc's.
  */
 int plat_futex_wait(uint32_t *word, uint32_t val, int64_t deadline);
 void plat_futex_wake(uint32_t *word, int n);

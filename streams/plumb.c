@@ -149,22 +149,29 @@ plumb_unvisit(struct slot *me, struct group *g, int token)
 
 /* ---- writers ------------------------------------------------------------------------ */
 
-/* P5 for one slot. */
-static void
+/* P5 for one slot; false: its thread is stopped. */
+static bool
 await(struct slot *s, struct group *g)
 {
 	unsigned int step = 0;
+	int64_t since = 0;
 
 	while (ld_seq(&s->sl_home) == g || ld_seq(&s->sl_visiting) == g) {
-		if (plat_backoff(&step) && slot_dead(s))
-			return;
+		if (!plat_backoff(&step))
+			continue;
+		if (slot_dead(s))
+			return true;
+		if (slot_stopped(s, &since))
+			return false;
 	}
+	return true;
 }
 
-void
-plumb_lock(struct slot *me, struct group *g)
+bool
+plumb_try(struct slot *me, struct group *g)
 {
 	uint32_t free = 0, top;
+	bool alone = true;
 
 	ASSERT(ld_rlx(&me->sl_home) == g);
 	/* While waiting for another writer, this thread must name no group. */
@@ -175,13 +182,23 @@ plumb_lock(struct slot *me, struct group *g)
 	}
 	JITTER();
 	top = ld_acq(&slot_root->sr_top);
-	for (uint32_t i = 1; i < top; i++) {
+	for (uint32_t i = 1; alone && i < top; i++) {
 		struct slot *s = slot_at(i);
 
 		if (s != NULL && s != me)
-			await(s, g); /* P5 */
+			alone = await(s, g); /* P5 */
 	}
 	(void)xchg(&me->sl_home, g);
+	if (!alone)
+		(void)xchg(&g->g_plumber, 0u);
+	return alone;
+}
+
+void
+plumb_lock(struct slot *me, struct group *g)
+{
+	while (!plumb_try(me, g))
+		plat_nap(1000);
 }
 
 void
@@ -192,18 +209,21 @@ plumb_unlock(struct slot *me, struct group *g)
 	(void)xchg(&g->g_plumber, 0u); /* P6 */
 }
 
-void
+int
 plumb_quiesce(struct group *g)
 {
 	struct slot *me = slot_self();
+	bool alone;
 
 	if (me == NULL)
-		return;
+		return 0;
 	while (!plumb_enter(me, g))
 		plumb_wait(me, g);
-	plumb_lock(me, g);
-	plumb_unlock(me, g);
+	alone = plumb_try(me, g);
+	if (alone)
+		plumb_unlock(me, g);
 	plumb_leave(me, g);
+	return alone ? 0 : ETIME;
 }
 
 /* ---- relinking, under plumb_lock ------------------------------------------------------ */

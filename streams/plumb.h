@@ -99,13 +99,18 @@ void plumb_unvisit(struct slot *me, struct group *g, int token);
 /*
  * P4, P5.  The caller is inside g and stays so after plumb_unlock; in between
  * nobody else is.  Pointers into g must be looked up again afterwards, except
- * to what the caller's own plumbing flag keeps alive.
+ * to what the caller's own plumbing flag keeps alive.  plumb_try gives up
+ * (false) when a thread inside is stopped.
  */
+bool plumb_try(struct slot *me, struct group *g);
 void plumb_lock(struct slot *me, struct group *g);
 void plumb_unlock(struct slot *me, struct group *g);
 
-/* Wait until every call that is inside g now has left; the caller is outside. */
-void plumb_quiesce(struct group *g);
+/*
+ * Wait until every call that is inside g now has left; the caller is outside.
+ * 0, or ETIME: one of them is stopped.
+ */
+int plumb_quiesce(struct group *g);
 
 /* Under plumb_lock: put the pair in below its stream head (rq->q_next). */
 void plumb_insert(queue_t *rq);

@@ -37,6 +37,23 @@ slot_dead(const struct slot *s)
 	return ld_acq(&s->sl_state) == SLOT_LIVE && (alive_word(s) & OWNER_DIED) != 0;
 }
 
+bool
+slot_stopped(const struct slot *s, int64_t *since)
+{
+	int64_t now = plat_now();
+	char state;
+
+	if (*since == 0)
+		*since = now;
+	if (now - *since < (int64_t)STOPPED_MS * 1000000)
+		return false;
+	state = plat_procstate(s->sl_tid);
+	if (state == 'T' || state == 't')
+		return true;
+	*since = now;
+	return false;
+}
+
 static void
 hold_life(struct slot *s)
 {

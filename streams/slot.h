@@ -147,6 +147,13 @@ slot_procat(uint32_t id)
 bool slot_dead(const struct slot *s);
 
 /*
+ * For who waits on s, once per nap: has its thread been stopped (SIGSTOP, a
+ * debugger) for STOPPED_MS?  *since is 0 at first.
+ */
+#define STOPPED_MS 100
+bool slot_stopped(const struct slot *s, int64_t *since);
+
+/*
  * Claim a free thread slot for the calling thread of process p; alloc makes
  * memory for a new one.  0 or EAGAIN (all in use), ENOMEM.
  */

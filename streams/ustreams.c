@@ -61,7 +61,7 @@ str_open(const char *path, int oflag, ...)
 		return fail(error);
 	f = fd_file(sd, oflag);
 	if (f == NULL) {
-		head_close(sd, oflag, false);
+		head_abandon(sd);
 		return fail(ENOSR);
 	}
 	fd = fd_install(f, 0, oflag & O_CLOEXEC);
@@ -90,7 +90,7 @@ str_pipe(int fd[2])
 	}
 	for (int i = 0; i < 2; i++) {
 		if (f[i] == NULL)
-			head_close(sd[i], 0, false);
+			head_abandon(sd[i]);
 		end[i] = f[i] != NULL ? fd_install(f[i], 0, false) : -ENOSR;
 	}
 	for (int i = 0; i < 2 && error == 0; i++)
