@@ -107,7 +107,7 @@ arena_create(size_t cap)
 
 	if (cap != 0 && cap < ARENA_MIN)
 		return ENOMEM;
-	arena_fdnum = plat_memfd("ustreams");
+	arena_fdnum = plat_raise(plat_memfd("ustreams"));
 	if (arena_fdnum < 0)
 		return errno == EMFILE || errno == ENFILE ? errno : ENOMEM;
 	error = plat_identify(arena_fdnum, &arena_id);

@@ -269,7 +269,7 @@ have_placeholder(void)
 	if (placeholder >= 0 && plat_same(placeholder, &placeholder_id))
 		return 0;
 	/* Never made, or somebody closed it and the number may be his by now. */
-	placeholder = plat_placeholder();
+	placeholder = plat_raise(plat_placeholder());
 	if (placeholder < 0)
 		return errno;
 	return plat_identify(placeholder, &placeholder_id);

@@ -165,19 +165,18 @@ static bool
 plumber_try(struct slot *me, struct stdata *sd)
 {
 	uint32_t owner = ld_seq(&sd->sd_plumber);
-	struct slot *s = slot_at(owner);
 
 	/* A dead plumber's stream stays as it was left. */
-	if (owner != 0 && !(s != NULL && slot_dead(s)))
+	if (owner != 0 && !slot_gone(owner))
 		return false;
-	return cas(&sd->sd_plumber, &owner, me->sl_id);
+	return cas(&sd->sd_plumber, &owner, me->sl_key);
 }
 
 /* Wait a little for sd_plumber; ETIME: it is stopped. */
 static int
 plumber_wait(struct stdata *sd, unsigned int *step, int64_t *since)
 {
-	struct slot *s = slot_at(ld_seq(&sd->sd_plumber));
+	struct slot *s = slot_of(ld_seq(&sd->sd_plumber));
 
 	return plat_backoff(step) && s != NULL && slot_stopped(s, since) ? ETIME : 0;
 }

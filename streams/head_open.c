@@ -169,7 +169,7 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	sd->sd_reg = re;
 	sd->sd_opens = 1;
 	sd->sd_minor = (uint32_t)dn->dn_minor;
-	sd->sd_plumber = me->sl_id;
+	sd->sd_plumber = me->sl_key;
 	if (!enlist(me, re, sd, dn->dn_clone)) {
 		head_free(sd);
 		if (re->re_flags & USTR_INDEPENDENT)

@@ -151,6 +151,8 @@ helper_start(void)
 		if (pipe2(hp.wake, O_CLOEXEC | O_NONBLOCK) != 0)
 			hp.wake[0] = hp.wake[1] = -1;
 		for (int i = 0; i < 2; i++)
+			hp.wake[i] = plat_raise(hp.wake[i]);
+		for (int i = 0; i < 2; i++)
 			(void)plat_identify(hp.wake[i], &hp.wakeid[i]);
 		sigfillset(&all);
 		pthread_sigmask(SIG_SETMASK, &all, &old);

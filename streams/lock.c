@@ -8,9 +8,7 @@ void (*lock_broken_hook)(uint32_t *word, uint32_t dead);
 static bool
 take_over(uint32_t *word, uint32_t owner, uint32_t me)
 {
-	struct slot *s = slot_at(owner);
-
-	if (s == NULL || !slot_dead(s) || !cas(word, &owner, me))
+	if (!slot_gone(owner) || !cas(word, &owner, me))
 		return false;
 	if (lock_broken_hook != NULL)
 		lock_broken_hook(word, owner);
@@ -36,7 +34,7 @@ lock_wait(uint32_t *word, uint32_t me)
 bool
 lock_mine(const uint32_t *word)
 {
-	return slot_tls != NULL && ld_rlx(word) == slot_tls->sl_id;
+	return slot_tls != NULL && ld_rlx(word) == slot_tls->sl_key;
 }
 
 void

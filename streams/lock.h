@@ -2,7 +2,7 @@
 /*
  * lock.h: short locks that name their owner.
  *
- * Level 2.  A lock is one word: 0 free, else the owner's slot number.  Taking
+ * Level 2.  A lock is one word: 0 free, else the owner's key (slot.h).  Taking
  * it is one compare-and-swap, dropping it one release store; a waiter spins,
  * yields, then naps, because what is done under these locks is relinking, a
  * few dozen instructions.  A lock is therefore nothing to sleep on: who waits
@@ -57,9 +57,9 @@ lock_enter(struct slot *me, uint32_t *word, enum lock_rank rank)
 
 	if (DEBUG_ON(2))
 		lock_note(me, word, rank);
-	if (unlikely(!__atomic_compare_exchange_n(word, &free, me->sl_id, false,
+	if (unlikely(!__atomic_compare_exchange_n(word, &free, me->sl_key, false,
 		    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
-		lock_wait(word, me->sl_id);
+		lock_wait(word, me->sl_key);
 }
 
 /* True if taken. */
@@ -68,7 +68,7 @@ lock_try(struct slot *me, uint32_t *word, enum lock_rank rank)
 {
 	uint32_t free = 0;
 
-	if (!cas(word, &free, me->sl_id))
+	if (!cas(word, &free, me->sl_key))
 		return false;
 	if (DEBUG_ON(2))
 		lock_note(me, word, rank);

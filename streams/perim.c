@@ -165,7 +165,7 @@ void
 perim_leave(struct slot *me, struct perim *p)
 {
 	for (;;) {
-		uint32_t mine = me->sl_id;
+		uint32_t mine = me->sl_key;
 
 		JITTER();
 		if (likely(cas(&p->pe_word, &mine, 0u))) /* D4 */
@@ -180,14 +180,21 @@ perim_leave(struct slot *me, struct perim *p)
 	}
 }
 
-/* Take p, free with or without something pending; false if held. */
+/* Free, with or without something pending, or left by a thread that died in it. */
+static bool
+vacant(uint32_t word)
+{
+	word &= ~PERIM_PENDING;
+	return word == 0 || slot_gone(word);
+}
+
 static bool
 take(struct slot *me, struct perim *p)
 {
 	uint32_t word = ld_seq(&p->pe_word);
 
-	while ((word & ~PERIM_PENDING) == 0)
-		if (cas(&p->pe_word, &word, me->sl_id | (word & PERIM_PENDING)))
+	while (vacant(word))
+		if (cas(&p->pe_word, &word, me->sl_key | (word & PERIM_PENDING)))
 			return true;
 	return false;
 }
@@ -197,7 +204,7 @@ static void
 announce(struct slot *me, struct perim *p)
 {
 	JITTER();
-	if ((f_or(&p->pe_word, PERIM_PENDING) & ~PERIM_PENDING) == 0 && take(me, p))
+	if (vacant(f_or(&p->pe_word, PERIM_PENDING)) && take(me, p))
 		perim_leave(me, p);
 }
 
@@ -218,7 +225,7 @@ perim_put(struct perim *p, queue_t *q, mblk_t *mp)
 
 	if (unlikely(me == NULL))
 		return;
-	if (unlikely(!cas(&p->pe_word, &free, me->sl_id))) {
+	if (unlikely(!cas(&p->pe_word, &free, me->sl_key))) {
 		park(me, p, q, mp);
 		announce(me, p);
 		return;
@@ -242,7 +249,7 @@ perim_service(struct slot *me, queue_t *q)
 		serve(me, q);
 		return;
 	}
-	if (ld_rlx(&q->q_pfirst) == NULL && cas(&p->pe_word, &free, me->sl_id)) {
+	if (ld_rlx(&q->q_pfirst) == NULL && cas(&p->pe_word, &free, me->sl_key)) {
 		serve(me, q);
 		perim_leave(me, p);
 		return;
@@ -260,7 +267,7 @@ perim_enter(struct slot *me, struct perim *p)
 	int64_t since = 0;
 
 	while (!taken && !stopped) {
-		struct slot *s = slot_at(ld_seq(&p->pe_word) & ~PERIM_PENDING);
+		struct slot *s = slot_of(ld_seq(&p->pe_word) & ~PERIM_PENDING);
 
 		st_rel(&me->sl_home, NULL);
 		if (plat_backoff(&step) && s != NULL)

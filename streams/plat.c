@@ -33,6 +33,8 @@
 #define SYS_pidfd_open 434
 #endif
 
+#define HIGH_FD 240
+
 bool plat_checked;
 bool plat_jitter_on;
 
@@ -285,6 +287,18 @@ int
 plat_dupfd(int fd, int min)
 {
 	return fcntl(fd, F_DUPFD_CLOEXEC, min);
+}
+
+/* Programs count on low numbers being theirs: shells, daemons, dup2 tricks. */
+int
+plat_raise(int fd)
+{
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, HIGH_FD);
+
+	if (high < 0)
+		return fd;
+	plat_close(fd);
+	return high;
 }
 
 int

@@ -84,12 +84,11 @@ plumb_wait(struct slot *me, struct group *g)
 	(void)me;
 	for (;;) {
 		uint32_t owner = ld_seq(&g->g_plumber);
-		struct slot *s;
 
 		if (owner == 0)
 			return;
 		/* A writer killed between P4 and P6: its group is given free. */
-		if (plat_backoff(&step) && (s = slot_at(owner)) != NULL && slot_dead(s))
+		if (plat_backoff(&step) && slot_gone(owner))
 			(void)cas(&g->g_plumber, &owner, 0u);
 	}
 }
@@ -176,7 +175,7 @@ plumb_try(struct slot *me, struct group *g)
 	ASSERT(ld_rlx(&me->sl_home) == g);
 	/* While waiting for another writer, this thread must name no group. */
 	st_rel(&me->sl_home, NULL);
-	while (!cas(&g->g_plumber, &free, me->sl_id)) { /* P4 */
+	while (!cas(&g->g_plumber, &free, me->sl_key)) { /* P4 */
 		plumb_wait(me, g);
 		free = 0;
 	}
@@ -204,7 +203,7 @@ plumb_lock(struct slot *me, struct group *g)
 void
 plumb_unlock(struct slot *me, struct group *g)
 {
-	ASSERT(ld_rlx(&g->g_plumber) == me->sl_id);
+	ASSERT(ld_rlx(&g->g_plumber) == me->sl_key);
 	(void)me;
 	(void)xchg(&g->g_plumber, 0u); /* P6 */
 }

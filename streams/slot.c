@@ -7,6 +7,7 @@
 
 #define OWNER_DIED 0x40000000 /* FUTEX_OWNER_DIED */
 
+_Static_assert(NSLOT == 1 << SLOT_BITS, "a key holds every slot number");
 _Static_assert(offsetof(struct slot, sl_later) == LINE, "line 0 is what others read");
 
 static struct slot_wipe nobody;
@@ -35,6 +36,23 @@ bool
 slot_dead(const struct slot *s)
 {
 	return ld_acq(&s->sl_state) == SLOT_LIVE && (alive_word(s) & OWNER_DIED) != 0;
+}
+
+bool
+slot_gone(uint32_t key)
+{
+	struct slot *s = slot_of(key);
+
+	return s == NULL || ld_acq(&s->sl_key) != key || slot_dead(s);
+}
+
+/* The key of the slot's next life; 21 bits count lives, none of them is 0. */
+static uint32_t
+next_key(const struct slot *s)
+{
+	uint32_t life = (ld_rlx(&s->sl_key) >> SLOT_BITS) + 1;
+
+	return ((life & 0x1fffff) != 0 ? life & 0x1fffff : 1) << SLOT_BITS | s->sl_id;
 }
 
 bool
@@ -111,6 +129,7 @@ slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp)
 		s->sl_proc = p->pr_id;
 		s->sl_pslot = p;
 		s->sl_tid = plat_tid();
+		st_rel(&s->sl_key, next_key(s));
 		st_rlx(&s->sl_sleep, 0u);
 		st_rel(&s->sl_state, SLOT_LIVE);
 		raise_top(&slot_root->sr_top, i + 1);

@@ -56,7 +56,8 @@ struct slot {
 	uint32_t sl_id;		   /* C  number of this slot */
 	pid_t sl_tid;		   /* C  kernel's thread id */
 	struct proc *sl_pslot;	   /* C  the process slot */
-	uint64_t sl_spare[2];
+	uint32_t sl_key;	   /* A  what lock words hold: life and number */
+	uint32_t sl_spare[3];
 
 	/* Line 1: the owner's. */
 	struct perim *sl_later;	/* O  perimeters to drain once outside */
@@ -142,6 +143,21 @@ slot_procat(uint32_t id)
 {
 	return id < NPROC ? ld_acq(&slot_root->sr_proc[id]) : NULL;
 }
+
+/*
+ * A lock word names an owner by key: the slot's number in the low bits, above
+ * it the count of the slot's lives, so that a lock whose owner died does not
+ * seem to belong to the slot's next holder.  Bit 31 is free for the perimeter
+ * word.
+ */
+#define SLOT_BITS 10
+INLINE struct slot *
+slot_of(uint32_t key)
+{
+	return slot_at(key & (NSLOT - 1));
+}
+/* Is the owner named key no more?  For who waits for it. */
+bool slot_gone(uint32_t key);
 
 /* Is the thread that holds this slot gone without having said good-bye? */
 bool slot_dead(const struct slot *s);

@@ -107,6 +107,10 @@ ustr_memstat(struct ustr_memstat *ms)
 
 	if (slot_self() == NULL)
 		return -1;
+	if (!plat_judge(ms, sizeof(*ms))) {
+		errno = EFAULT;
+		return -1;
+	}
 	memset(ms, 0, sizeof(*ms));
 	ms->ms_cap = arena->ar_cap;
 	ms->ms_committed = ld_acq(&arena->ar_committed);

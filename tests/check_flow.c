@@ -20,6 +20,7 @@
 #include <string.h>
 #include <stropts.h>
 #include <sys/ddi.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 #include <ustreams.h>
@@ -526,6 +527,27 @@ START_TEST(flushband_back_enables_its_band)
 	flushband(q, 2, FLUSHALL);
 	ck_assert_uint_eq(band_flag(q, 2) & QB_WANTW, 0);
 	ck_assert_int_eq(runs_at_kick(fd, tm_rq(0)), 1);
+}
+END_TEST
+
+START_TEST(raising_the_high_mark_lets_those_refused_go_on)
+{
+	int fd = tm_stack("dsrv", "srv", NULL);
+	queue_t *q = tm_rq(1);
+
+	fill(q);
+	tm_queue(q, banded(2, HIWAT));
+	ck_assert_int_eq(canput(q), 0);
+	ck_assert_int_eq(bcanput(q, 2), 0);
+	tm_kick(fd);
+	ck_assert_int_eq(strqset(q, QHIWAT, 0, 10 * HIWAT), 0);
+	ck_assert_int_eq(canput(q), 1);
+	ck_assert_int_eq(runs_at_kick(fd, tm_rq(0)), 1);
+	ck_assert_int_eq(bcanput(q, 2), 0);
+	ck_assert_int_eq(strqset(q, QHIWAT, 2, 10 * HIWAT), 0);
+	ck_assert_int_eq(bcanput(q, 2), 1);
+	ck_assert_int_eq(runs_at_kick(fd, tm_rq(0)), 1);
+	flushq(q, FLUSHALL);
 }
 END_TEST
 
@@ -1223,18 +1245,18 @@ enable_before_off(queue_t *q)
 {
 	qenable(q);
 	qenable(WR(q));
+	atomic_store(&runs_at_off, tm_srvs(q) + tm_srvs(WR(q)));
 }
 
 static void
 enable_after_off(queue_t *q)
 {
-	atomic_store(&runs_at_off, tm_srvs(q) + tm_srvs(WR(q)));
 	qenable(q);
 	qenable(WR(q));
 	tm_queue(q, norm(1));
 }
 
-START_TEST(no_service_runs_once_qprocsoff_has_returned)
+START_TEST(no_service_runs_once_qprocsoff_has_begun)
 {
 	int fd = tm_stack("dsrv", "srv", NULL);
 	struct tm_inst *in = tm_newest;
@@ -1274,6 +1296,47 @@ START_TEST(a_pop_lets_the_writer_it_held_up_go_on)
 	tm_pop(fd);
 	ck_assert(writable(fd));
 	ck_assert_int_eq(str_write(fd, "x", 1), 1);
+}
+END_TEST
+
+/* A child that enables a queue and stops there: signo is SIGKILL or SIGSTOP. */
+static pid_t
+child_enables(queue_t *q, int signo)
+{
+	int status;
+	pid_t pid = fork();
+
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0) {
+		if (putq(q, norm(5)) != 1)
+			_exit(1);
+		qenable(q);
+		raise(signo);
+		_exit(2);
+	}
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	ck_assert(WIFSIGNALED(status) || WIFSTOPPED(status));
+	return pid;
+}
+
+START_TEST(what_a_killed_or_stopped_process_enabled_is_run_by_the_next)
+{
+	int fd = tm_stack("dsrv", "srv", NULL), status;
+	pid_t pid;
+
+	noenable(tm_wq(1));
+	tm_side(tm_wq(1))->srv = tm_forward;
+	pid = child_enables(tm_wq(1), _i ? SIGSTOP : SIGKILL);
+	ck_assert_int_eq(qsize(tm_wq(1)), 1);
+	tm_kick(fd);
+	ck_assert_int_eq(tm_srvs(tm_wq(1)), 1);
+	ck_assert_int_eq(qsize(tm_wq(1)), 0);
+	ck_assert_int_eq(tm_puts(tm_wq(0)), 1);
+	if (_i) {
+		kill(pid, SIGKILL);
+		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	}
+	tm_patience = 5000;	/* its streams are given up in its own time */
 }
 END_TEST
 
@@ -1480,6 +1543,7 @@ back_enable_tests(Suite *s)
 	tcase_add_test(tc, a_flush_that_leaves_much_does_not_back_enable);
 	tcase_add_test(tc, a_band_back_enables_for_itself);
 	tcase_add_test(tc, flushband_back_enables_its_band);
+	tcase_add_test(tc, raising_the_high_mark_lets_those_refused_go_on);
 	tcase_add_test(tc, a_high_priority_message_leaving_counts_for_band_0);
 	tcase_add_test(tc, flow_control_crosses_the_middle_of_a_pipe);
 	tcase_add_test(tc,
@@ -1534,7 +1598,10 @@ service_tests(Suite *s)
 	tcase_add_test(tc, noenable_holds_data_until_qenable);
 	tcase_add_test(tc, a_service_procedure_never_runs_twice_at_once);
 	tcase_add_test(tc, a_queue_enabled_while_its_service_runs_elsewhere_runs_again);
-	tcase_add_test(tc, no_service_runs_once_qprocsoff_has_returned);
+	tcase_add_test(tc, no_service_runs_once_qprocsoff_has_begun);
+	if (tm_may_fork())
+		tcase_add_loop_test(tc,
+			what_a_killed_or_stopped_process_enabled_is_run_by_the_next, 0, 2);
 }
 
 static void

@@ -8,7 +8,8 @@ cd "$top_srcdir"
 
 status=0
 for file in streams/*.[ch] modules/*.[ch] drivers/*.[ch] utils/*.[ch] \
-	include/*.h include/sys/*.h tests/*.sh tests/*.[ch] doc/*.[1-9]* doc/*.md; do
+	include/*.h include/sys/*.h tests/*.sh tests/*.[ch] doc/*.[1-9]* doc/*.md \
+	examples/*.[ch]; do
 	[ -e "$file" ] || continue
 	case $file in
 	tests/check_*.c | tests/stress_*.c) name=${file%.c} ;;

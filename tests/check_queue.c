@@ -668,6 +668,25 @@ START_TEST(a_new_band_starts_with_the_marks_of_its_queue)
 }
 END_TEST
 
+START_TEST(bands_go_with_their_queue)
+{
+	struct ustr_memstat before, after;
+	int i;
+
+	for (i = 0; i < 400; i++) {
+		if (i == 100)
+			ck_assert_int_eq(ustr_memstat(&before), 0);
+		tm_push(fd, "mod");
+		tm_queue(tm_newest->rd.q, banded(255, 1));
+		tm_queue(tm_newest->wr.q, banded(255, 1));
+		tm_pop(fd);
+	}
+	ck_assert_int_eq(ustr_memstat(&after), 0);
+	ck_assert_msg(after.ms_used <= before.ms_used + 256 * 1024,
+		"arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
+}
+END_TEST
+
 START_TEST(a_band_without_memory_makes_putq_give_the_message_back)
 {
 	mblk_t *mp = banded(255, 10);
@@ -1021,6 +1040,39 @@ START_TEST(a_new_high_water_mark_rules_the_next_message)
 	ck_assert(full());
 	freemsg(getq(q));
 	ck_assert(!full());
+}
+END_TEST
+
+START_TEST(moving_the_high_water_mark_decides_fullness_anew)
+{
+	tm_queue(q, tm_chain(M_DATA, 0, 3, 20, 'c'));
+	ck_assert_int_eq(strqset(q, QLOWAT, 0, 0), 0);
+	ck_assert(!full());
+	ck_assert_int_eq(strqset(q, QHIWAT, 0, 60), 0);
+	ck_assert(full());
+	ck_assert_int_eq(strqset(q, QHIWAT, 0, 61), 0);
+	ck_assert(!full());
+	flushq(q, FLUSHALL);
+	tm_queue(q, tm_chain(M_DATA, 0, 3, 0, 'c'));
+	ck_assert_int_eq(strqset(q, QHIWAT, 0, 3), 0);
+	ck_assert(full());
+	ck_assert_int_eq(strqset(q, QHIWAT, 0, 4), 0);
+	ck_assert(!full());
+	flushq(q, FLUSHALL);
+}
+END_TEST
+
+START_TEST(moving_the_high_water_mark_of_a_band_decides_its_fullness_anew)
+{
+	tm_queue(q, tm_chain(M_DATA, 2, 3, 20, 'c'));
+	ck_assert_int_eq(strqset(q, QLOWAT, 2, 0), 0);
+	ck_assert(!band_full(2));
+	ck_assert_int_eq(strqset(q, QHIWAT, 2, 60), 0);
+	ck_assert(band_full(2));
+	ck_assert_int_eq(strqset(q, QHIWAT, 2, 61), 0);
+	ck_assert(!band_full(2));
+	ck_assert(!full());
+	flushq(q, FLUSHALL);
 }
 END_TEST
 
@@ -1481,6 +1533,8 @@ count_tests(Suite *s)
 	tcase_add_test(tc, a_band_fills_by_blocks_too);
 	tcase_add_test(tc, using_band_n_creates_bands_1_to_n);
 	tcase_add_test(tc, a_new_band_starts_with_the_marks_of_its_queue);
+	if (!tm_heap_malloc())
+		tcase_add_test(tc, bands_go_with_their_queue);
 }
 
 static void
@@ -1514,6 +1568,9 @@ field_tests(Suite *s)
 	tcase_add_test(tc, strqset_sets_the_marks_of_one_band);
 	tcase_add_test(tc, strqset_creates_the_band_it_names);
 	tcase_add_test(tc, a_new_high_water_mark_rules_the_next_message);
+	tcase_add_test(tc, moving_the_high_water_mark_decides_fullness_anew);
+	tcase_add_test(tc,
+		moving_the_high_water_mark_of_a_band_decides_its_fullness_anew);
 }
 
 static void

@@ -657,6 +657,36 @@ START_TEST(kmem_alloc_gives_aligned_memory_of_its_own)
 }
 END_TEST
 
+START_TEST(opening_pushing_and_closing_for_long_leaks_nothing)
+{
+	struct ustr_memstat before, after;
+	int i, fd, p[2], n = tm_scale(5000);
+
+	ck_assert_int_eq(module("leak", D_MTPERMOD), 0);
+	ck_assert_int_eq(driver("leakd", D_MP), 0);
+	for (i = 0; i < n; i++) {
+		if (i == n / 4)
+			ck_assert_int_eq(ustr_memstat(&before), 0);
+		fd = str_open(i & 1 ? "/dev/streams/leakd" : "/dev/streams/leakd/7",
+			O_RDWR | O_NONBLOCK);
+		tm_assert(fd >= 0, "round %d: %s", i, strerror(errno));
+		tm_assert(push(fd, "leak") == 0 && push(fd, "leak") == 0, "round %d", i);
+		tm_assert(str_write(fd, "x", 1) == 1, "round %d", i);
+		tm_assert(str_close(fd) == 0, "round %d", i);
+		tm_assert(str_pipe(p) == 0, "round %d: %s", i, strerror(errno));
+		tm_assert(push(p[0], "leak") == 0, "round %d", i);
+		tm_assert(str_write(p[0], "x", 1) == 1, "round %d", i);
+		tm_assert(str_close(p[i & 1]) == 0, "round %d", i);
+		tm_assert(str_close(p[!(i & 1)]) == 0, "round %d", i);
+	}
+	ck_assert_int_eq(ustr_memstat(&after), 0);
+	ck_assert_msg(after.ms_used <= before.ms_used + 256 * 1024,
+		"arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
+	ck_assert_int_eq(forget("leak"), 0);
+	ck_assert_int_eq(forget("leakd"), 0);
+}
+END_TEST
+
 /* ---- over fork --------------------------------------------------------------------------- */
 
 /* In the child: status 0, or which check failed. */
@@ -761,6 +791,7 @@ open_tests(Suite *s)
 	tcase_add_test(tc, a_new_queue_has_a_null_q_ptr);
 	tcase_add_test(tc, makedevice_getmajor_and_getminor_agree);
 	tcase_add_test(tc, kmem_alloc_gives_aligned_memory_of_its_own);
+	tcase_add_test(tc, opening_pushing_and_closing_for_long_leaks_nothing);
 	if (tm_may_fork())
 		tcase_add_test(tc,
 			a_module_registered_before_fork_is_pushed_by_the_child_and_seen_here);

@@ -37,6 +37,7 @@ int (*tm_open_hook)(queue_t *, dev_t *, int, int, cred_t *);
 void (*tm_close_hook)(queue_t *);
 void (*tm_closed_hook)(queue_t *);
 struct tm_inst *tm_newest;
+int tm_patience;
 
 struct table {
 	struct streamtab st;
@@ -320,6 +321,8 @@ void
 tm_pop(int fd)
 {
 	ck_assert_msg(str_ioctl(fd, I_POP, 0) == 0, "pop: %s", strerror(errno));
+	if (nstack > 1)
+		nstack--;
 }
 
 void
@@ -371,13 +374,28 @@ tm_setup(void)
 	tm_close_hook = NULL;
 	tm_closed_hook = NULL;
 	hook = NULL;
+	tm_patience = 0;
+}
+
+/* 0 or an errno; see tm_patience. */
+static int
+forget(const char *name)
+{
+	int ms;
+
+	for (ms = 0; ustr_unregister(name) != 0; ms += 10) {
+		if (errno != EBUSY || ms >= tm_patience)
+			return errno;
+		tm_msleep(10);
+	}
+	return 0;
 }
 
 void
 tm_teardown(void)
 {
 	struct tm_inst *in;
-	int i;
+	int i, error;
 
 	tm_relent(-1);
 	tm_open_hook = NULL;
@@ -386,8 +404,9 @@ tm_teardown(void)
 	while (ntracked > 0)
 		str_close(tracked[--ntracked]);
 	for (i = 0; i < nregistered; i++) {
-		ck_assert_msg(ustr_unregister(registered[i]->name) == 0,
-			"unregister %s: %s", registered[i]->name, strerror(errno));
+		error = forget(registered[i]->name);
+		ck_assert_msg(error == 0, "unregister %s: %s", registered[i]->name,
+			strerror(error));
 		free(registered[i]);
 	}
 	nregistered = 0;

@@ -74,6 +74,12 @@ extern void (*tm_closed_hook)(queue_t *);
 /* The newest instance. */
 extern struct tm_inst *tm_newest;
 
+/*
+ * How long tm_teardown() waits for streams to be given up, ms: 0, or what a
+ * test sets whose child died holding them.
+ */
+extern int tm_patience;
+
 /* Checked fixture: clean state; closes and unregisters everything. */
 void tm_setup(void);
 void tm_teardown(void);
