@@ -174,6 +174,7 @@ file_finish(struct file *f, bool drain)
 	struct stdata *sd = f->f_head;
 	int error = 0;
 
+	ASSERT(ld_rlx(&f->f_ref) == 0);
 	if (f->f_closing == FILE_OPEN) {
 		/* A call that entered before E4 may still look at the file: C2. */
 		error = plumb_quiesce(head_group(sd));
@@ -296,6 +297,7 @@ point(struct proc *p, int fd, struct file *f, bool cloexec)
 
 	if (e == NULL)
 		return ENOMEM;
+	ASSERT(ld_rlx(&f->f_ref) > 0);
 	old = entry_clear(e);
 	if (old != NULL)
 		file_rele(old, false);

@@ -30,6 +30,7 @@ roomy(queue_t *q, size_t gotb, size_t gotn)
 	size_t putb = ld_acq(&q->q_putb), putn = ld_acq(&q->q_putn);
 	size_t hiwat = ld_rlx(&q->q_hiwat);
 
+	ASSERT(q->q_kind & QK_HEADR);
 	return putb - gotb < hiwat && putn - gotn < hiwat;
 }
 
@@ -150,6 +151,7 @@ bcanput(queue_t *q, unsigned char band)
 	if (unlikely(q == NULL))
 		return 1;
 	dest = q->q_nfsrv;
+	IMPLY(dest != q, !(q->q_kind & QK_SRV));
 	if (unlikely(q->q_kind & QK_PERIM) && !parked_room(q, dest))
 		return 0;
 	if (band > 0)

@@ -51,6 +51,8 @@ hq_unlock(struct slot *me, queue_t *q)
 static void
 append(queue_t *q, mblk_t *mp)
 {
+	LOCK_HELD(&q->q_lock);
+	EQUIV(q->q_first == NULL, q->q_last == NULL);
 	mp->b_next = NULL;
 	mp->b_prev = q->q_last;
 	if (q->q_last == NULL)
@@ -147,6 +149,7 @@ take(struct slot *me, queue_t *q)
 	last = q->q_last;
 	st_rlx(&q->q_first, NULL);
 	q->q_last = NULL;
+	EQUIV(mp == NULL, last == NULL);
 	(void)xchg(&q->q_urgent, 0u);
 	st_rlx(&q->q_pace, (uint32_t)(q->q_putn - q->q_taken));
 	q->q_taken = q->q_putn;
@@ -228,6 +231,8 @@ void
 hq_got(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
 {
 	LOCK_HELD(&q->q_rlock);
+	ASSERT(class <= 256);
+	IMPLY(class == 0, q->q_gotn + blocks <= ld_acq(&q->q_putn)); /* flow.h, invariant 3 */
 	if (unlikely(class != 0 && class != 256)) {
 		got_band(me, q, class, bytes, blocks);
 		return;

@@ -149,6 +149,8 @@ receive_use(struct call *c, struct receive *r, mblk_t *mp, mblk_t *mid, struct u
 	size_t bytes = 0, blocks = 0;
 	mblk_t *gone = NULL, *first, *rest;
 
+	LOCK_HELD(&q->q_rlock);
+	ASSERT(q->q_rfirst == mp);
 	first = strip(mp, mid, ctl.us_n, ctl.us_whole, &gone, &bytes, &blocks);
 	rest = strip(mid, NULL, data.us_n, data.us_whole, &gone, &bytes, &blocks);
 	if (first == mid) {

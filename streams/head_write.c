@@ -92,6 +92,7 @@ send_piece(struct call *c, struct uio *u, size_t n)
 		return ENOSR;
 	mp->b_rptr += off;
 	mp->b_wptr += off + n;
+	ASSERT(mp->b_wptr <= mp->b_datap->db_lim);
 	if (unlikely(uio_in(u, mp->b_rptr, n) != 0)) {
 		freeb(mp);
 		return EFAULT;

@@ -258,6 +258,7 @@ dupb(mblk_t *bp)
 	mp->b_datap = bp->b_datap;
 	mp->b_band = bp->b_band;
 	mp->b_flag = bp->b_flag;
+	ASSERT(ld_rlx(&bp->b_datap->db_ref) > 0);
 	faa(&bp->b_datap->db_ref, 1u);
 	return mp;
 }
@@ -271,6 +272,7 @@ set_data(mblk_t *mp, dblk_t *dp)
 	else if (mp->b_kind == KIND_BLOCK && own(mp) == dp)
 		fas(&dp->db_parts, (unsigned char)1);
 	mp->b_datap = dp;
+	ASSERT(ld_rlx(&dp->db_ref) > 0);
 }
 
 void

@@ -109,6 +109,7 @@ run_queue(struct slot *me, queue_t *q)
 	size_t bytes, blocks;
 	mblk_t *mp;
 
+	ASSERT(ld_rlx(&q->q_perim->pe_word) != 0);
 	while ((mp = unpark(me, q)) != NULL) {
 		bool pri = msg_ispri(mp);
 
@@ -164,6 +165,7 @@ drain(struct slot *me, struct perim *p)
 void
 perim_leave(struct slot *me, struct perim *p)
 {
+	ASSERT((ld_rlx(&p->pe_word) & ~PERIM_PENDING) == me->sl_key);
 	for (;;) {
 		uint32_t mine = me->sl_key;
 

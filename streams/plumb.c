@@ -275,6 +275,8 @@ plumb_insert(queue_t *rq)
 	queue_t *hrq = rq->q_next, *hwq = OTHERQ(hrq), *wq = OTHERQ(rq);
 	queue_t *below = hwq->q_next, *feeds = backq(hrq);
 
+	ASSERT(hrq->q_kind & QK_HEADR);
+	ASSERT(plumb_group(hrq) == plumb_group(rq));
 	if (rq->q_kind & QK_DRIVER) {
 		wq->q_next = NULL;
 		hwq->q_next = wq;
@@ -307,7 +309,8 @@ plumb_remove(queue_t *rq)
 	queue_t *wq = OTHERQ(rq), *above = backq(wq), *feeds = backq(rq);
 	queue_t *hrq = head_above(rq);
 
-	ASSERT(above != NULL);
+	ASSERT(above != NULL && above->q_next == wq);
+	IMPLY(feeds != NULL, feeds->q_next == rq);
 	if (rq->q_kind & QK_DRIVER) {
 		above->q_next = plumb_root->pl_deadend + 1;
 	} else if (wq->q_next == rq) {

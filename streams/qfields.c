@@ -154,16 +154,39 @@ set_band(qband_t *qb, qfields_t what, intptr_t val)
 	return 0;
 }
 
-/* A mark that moved decides anew whether the queue is full. */
-static void
-judge_full(queue_t *q)
+/*
+ * A mark that moved decides anew whether the queue, or the band, is full; true
+ * if somebody who was refused may go on.
+ */
+static bool
+judge_queue(queue_t *q)
 {
 	if (q->q_kind & QK_HEADR)
-		return;
-	if (q->q_count >= q->q_hiwat || q->q_blocks >= q->q_hiwat)
+		return false; /* its writers compare for themselves */
+	if (q->q_count >= q->q_hiwat || q->q_blocks >= q->q_hiwat) {
 		queue_set(q, QFULL);
-	else
-		queue_clear(q, QFULL);
+		return false;
+	}
+	queue_clear(q, QFULL);
+	if (!(q->q_flag & QWANTW))
+		return false;
+	queue_clear(q, QWANTW);
+	return true;
+}
+
+static bool
+judge_band(qband_t *qb)
+{
+	if (qb->qb_count >= qb->qb_hiwat || qb->qb_blocks >= qb->qb_hiwat) {
+		qb->qb_flag |= QB_FULL;
+		return false;
+	}
+	if (!(qb->qb_flag & QB_WANTW)) {
+		qb->qb_flag &= ~(unsigned int)QB_FULL;
+		return false;
+	}
+	qb->qb_flag &= ~(unsigned int)(QB_FULL | QB_WANTW);
+	return true;
 }
 
 int
@@ -178,11 +201,13 @@ strqset(queue_t *q, qfields_t what, unsigned char band, intptr_t val)
 	if (!band_reserve(q, band))
 		return EAGAIN;
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
-	error = band == 0 ? set_queue(q, what, val) : set_band(band_find(q, band), what, val);
-	judge_full(q);
-	wake = error == 0 && band == 0 && (q->q_flag & QWANTW) && !(q->q_flag & QFULL);
-	if (wake)
-		queue_clear(q, QWANTW);
+	if (band == 0) {
+		error = set_queue(q, what, val);
+		wake = judge_queue(q);
+	} else {
+		error = set_band(band_find(q, band), what, val);
+		wake = judge_band(band_find(q, band));
+	}
 	lock_leave(me, &q->q_lock);
 	if (wake)
 		flow_backenable(q);

@@ -165,6 +165,7 @@ putq(queue_t *q, mblk_t *mp)
 	queue_link(&q->q_first, &q->q_last, mp);
 	count_in(q, mp);
 	enable = enables(q, mp, true);
+	ASSERT_AT(3, queue_valid(q));
 	lock_leave(me, &q->q_lock);
 	if (enable)
 		runq_enable(q);
@@ -205,6 +206,7 @@ putbq(queue_t *q, mblk_t *mp)
 	link_front(q, mp);
 	count_in(q, mp);
 	enable = enables(q, mp, false);
+	ASSERT_AT(3, queue_valid(q));
 	lock_leave(me, &q->q_lock);
 	if (enable)
 		runq_enable(q);
@@ -255,6 +257,7 @@ insq(queue_t *q, mblk_t *emp, mblk_t *mp)
 		count_in(q, mp);
 		enable = !(q->q_flag & QNOENB) && (q->q_flag & QWANTR);
 	}
+	ASSERT_AT(3, queue_valid(q));
 	lock_leave(me, &q->q_lock);
 	if (enable)
 		runq_enable(q);
@@ -272,6 +275,7 @@ rmvq(queue_t *q, mblk_t *mp)
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
 	ASSERT(queued(q, mp));
 	due = take_out(q, mp);
+	ASSERT_AT(3, queue_valid(q));
 	lock_leave(me, &q->q_lock);
 	if (due)
 		flow_backenable(q);
@@ -294,6 +298,7 @@ getq(queue_t *q)
 		queue_clear(q, QWANTR);
 		due = take_out(q, mp);
 	}
+	ASSERT_AT(3, queue_valid(q));
 	lock_leave(me, &q->q_lock);
 	if (due)
 		flow_backenable(q);

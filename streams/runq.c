@@ -8,6 +8,7 @@ append(struct slot *me, queue_t *q)
 	struct runq *rq = q->q_runq;
 
 	lock_enter(me, &rq->rq_lock, RANK_RUNQ);
+	EQUIV(rq->rq_first == NULL, rq->rq_n == 0);
 	q->q_link = NULL;
 	if (rq->rq_first == NULL)
 		st_rlx(&rq->rq_first, q);
@@ -65,6 +66,7 @@ runq_done(struct slot *me, queue_t *q)
 	bool again;
 
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	ASSERT(q->q_flag & QHLIST);
 	queue_clear(q, QHLIST);
 	again = (q->q_flag & QENAB) != 0;
 	lock_leave(me, &q->q_lock);

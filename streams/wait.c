@@ -35,6 +35,8 @@ wait_sleep(struct slot *me, int64_t deadline)
 {
 	int error = 0;
 
+	ASSERT(ld_rlx(&me->sl_home) == NULL && ld_rlx(&me->sl_visiting) == NULL);
+	ASSERT_AT(2, me->sl_nheld == 0);
 	while (error == 0 && ld_seq(&me->sl_sleep) != 0) {
 		JITTER();
 		error = plat_futex_wait(&me->sl_sleep, 1, deadline); /* S5 */

@@ -730,6 +730,27 @@ START_TEST(a_module_registered_before_fork_is_pushed_by_the_child_and_seen_here)
 }
 END_TEST
 
+/* Deaths are noticed within 200 ms; be patient on a loaded machine. */
+START_TEST(a_driver_a_dead_child_held_is_free_soon_after_the_last_close)
+{
+	int fd, status, ms, error;
+	pid_t pid;
+
+	ck_assert_int_eq(driver("mortal", D_MP), 0);
+	fd = open_driver("mortal");
+	ck_assert_int_ge(fd, 0);
+	pid = fork();
+	ck_assert_int_ge(pid, 0);
+	if (pid == 0)
+		_exit(0);		/* without the exit handlers */
+	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+	tm_close(fd);
+	for (ms = 0; (error = forget("mortal")) == EBUSY && ms < 2000; ms += 10)
+		tm_msleep(10);
+	ck_assert_msg(error == 0, "%s", strerror(error));
+}
+END_TEST
+
 /* ---- the suite ----------------------------------------------------------------------------- */
 
 static TCase *
@@ -792,9 +813,12 @@ open_tests(Suite *s)
 	tcase_add_test(tc, makedevice_getmajor_and_getminor_agree);
 	tcase_add_test(tc, kmem_alloc_gives_aligned_memory_of_its_own);
 	tcase_add_test(tc, opening_pushing_and_closing_for_long_leaks_nothing);
-	if (tm_may_fork())
+	if (tm_may_fork()) {
 		tcase_add_test(tc,
 			a_module_registered_before_fork_is_pushed_by_the_child_and_seen_here);
+		tcase_add_test(tc,
+			a_driver_a_dead_child_held_is_free_soon_after_the_last_close);
+	}
 }
 
 int

@@ -386,6 +386,7 @@ forget(const char *name)
 	for (ms = 0; ustr_unregister(name) != 0; ms += 10) {
 		if (errno != EBUSY || ms >= tm_patience)
 			return errno;
+		ustr_service(0);
 		tm_msleep(10);
 	}
 	return 0;
