@@ -154,5 +154,6 @@ slot_bury(struct slot *s)
 	st_rel(&s->sl_home, NULL);
 	st_rel(&s->sl_visiting, NULL);
 	s->sl_pslot = NULL;
+	st_rel(&s->sl_key, next_key(s)); /* the locks it held are nobody's now */
 	st_rel(&s->sl_state, SLOT_FREE);
 }
