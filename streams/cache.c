@@ -214,17 +214,17 @@ cache_init(void)
 }
 
 void
-cache_setup(unsigned int id, size_t size, void (*construct)(void *))
+cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct)(void *))
 {
 	struct cache *c = &cache_root->cr_cache[id];
 	size_t slab;
 
-	ASSERT(id < NCLASS && size % LINE == 0);
+	ASSERT(id < NCLASS && size % LINE == 0 && magcap <= MAG_MAX);
 	constructor[id] = construct;
 	c->c_id = id;
 	c->c_size = size;
-	c->c_magcap = size <= 8192 ? MAG_MAX : size <= 65536 + LINE * 2 ? 8 : 2;
-	slab = size * MAG_MAX < SLAB_MIN ? SLAB_MIN : size * c->c_magcap;
+	c->c_magcap = magcap;
+	slab = size * magcap < SLAB_MIN ? SLAB_MIN : size * magcap;
 	c->c_slabsize = slab - slab % size;
 }
 
@@ -246,6 +246,24 @@ cache_detach(struct slot *s)
 		load(c, &s->sl_mag[id], &cache_root->cr_null);
 		load(c, &s->sl_mag[id], &cache_root->cr_null);
 	}
+}
+
+size_t
+cache_held(const struct slot *s)
+{
+	size_t sum = 0;
+
+	for (unsigned int id = 0; id < NCLASS; id++) {
+		const struct magpair *mp = &s->sl_mag[id];
+		size_t n = mp->mp_loaded->m_n + (size_t)mp->mp_prev->m_n;
+
+		sum += n * cache_root->cr_cache[id].c_size;
+		if (mp->mp_loaded->m_cap != 0)
+			sum += sizeof(struct mag);
+		if (mp->mp_prev->m_cap != 0)
+			sum += sizeof(struct mag);
+	}
+	return sum;
 }
 
 void

@@ -73,12 +73,17 @@ extern struct cache_root *cache_root;
 
 /* Make the caches: 0 or ENOMEM. */
 int cache_init(void);
-/* Give class id its object size and the constructor of this process. */
-void cache_setup(unsigned int id, size_t size, void (*construct)(void *));
+/*
+ * Give class id its object size, the objects a magazine holds (at most
+ * MAG_MAX), and the constructor of this process.
+ */
+void cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct)(void *));
 /* Give a new slot its null magazines. */
 void cache_attach(struct slot *s);
 /* Hand the magazines of a leaving (or dead, idle) thread to the depot. */
 void cache_detach(struct slot *s);
+/* Bytes in the magazines of a slot whose thread died in a call: given up. */
+size_t cache_held(const struct slot *s);
 /* Figures summed over all caches. */
 void cache_stat(size_t *made, size_t *trips, size_t *failures);
 /* Walk the caches: true if every magazine and count is sound. */

@@ -94,7 +94,7 @@ head_init_process(void)
 	head_tables.qt_idx = idx;
 	head_tables.qt_wrsrv = true;
 	if (USTR_HEAD_CACHE)
-		cache_setup(CLASS_HEAD, sizeof(struct headobj), construct);
+		cache_setup(CLASS_HEAD, sizeof(struct headobj), 8, construct);
 }
 
 static cred_t

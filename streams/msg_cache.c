@@ -80,6 +80,21 @@ CONSTRUCT(1) CONSTRUCT(2) CONSTRUCT(3) CONSTRUCT(4) CONSTRUCT(5)
 CONSTRUCT(6) CONSTRUCT(7) CONSTRUCT(8) CONSTRUCT(9) CONSTRUCT(10)
 CONSTRUCT(11) CONSTRUCT(12) CONSTRUCT(13) CONSTRUCT(14)
 
+/* A thread may keep two magazines of a class: 64 KiB each or a few objects. */
+static uint32_t
+magcap(size_t size)
+{
+	size_t n = (65536 + MAG_MAX * BLK_DATA) / size;
+
+	return n > MAG_MAX ? MAG_MAX : n < 2 ? 2 : (uint32_t)n;
+}
+
+static void
+setup(unsigned int class, size_t size, void (*constructor)(void *))
+{
+	cache_setup(class, size, magcap(size), constructor);
+}
+
 void
 msg_init(void)
 {
@@ -88,10 +103,10 @@ msg_init(void)
 		construct_8, construct_9, construct_10, construct_11, construct_12,
 		construct_13, construct_14 };
 
-	cache_setup(CLASS_HDR, BLK_HDR, constructors[0]);
-	cache_setup(CLASS_FAST, BLK_HDR + sizeof(dblk_t) + FASTBUF, constructors[1]);
+	setup(CLASS_HDR, BLK_HDR, constructors[0]);
+	setup(CLASS_FAST, BLK_HDR + sizeof(dblk_t) + FASTBUF, constructors[1]);
 	for (unsigned int c = CLASS_256; c <= CLASS_TOP; c++)
-		cache_setup(c, BLK_DATA + room_of(c), constructors[c]);
+		setup(c, BLK_DATA + room_of(c), constructors[c]);
 }
 
 /* ---- allocation ------------------------------------------------------------------ */

@@ -387,7 +387,7 @@ void
 queue_init_classes(void)
 {
 	if (USTR_HEAD_CACHE)
-		cache_setup(CLASS_PAIR, 2 * sizeof(queue_t), construct);
+		cache_setup(CLASS_PAIR, 2 * sizeof(queue_t), 8, construct);
 }
 
 queue_t *

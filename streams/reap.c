@@ -52,6 +52,8 @@ bury_threads(struct proc *p)
 			continue;
 		if (ld_acq(&s->sl_home) == NULL)
 			cache_detach(s);
+		else
+			faa(&slot_root->sr_leaked, cache_held(s));
 		slot_bury(s);
 	}
 }

@@ -91,6 +91,7 @@ struct slot_root {
 	uint32_t sr_ptop;	/* A  the same for processes */
 	uint32_t sr_live;	/* A  processes taking part */
 	uint32_t sr_deaths;	/* A  deaths noticed */
+	size_t sr_leaked;	/* A  bytes given up with threads that died in a call */
 	struct slot *sr_slot[NSLOT];	/* A */
 	struct proc *sr_proc[NPROC];	/* A */
 };

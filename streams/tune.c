@@ -115,6 +115,7 @@ ustr_memstat(struct ustr_memstat *ms)
 	ms->ms_cap = arena->ar_cap;
 	ms->ms_committed = ld_acq(&arena->ar_committed);
 	ms->ms_used = ld_acq(&arena->ar_brk);
+	ms->ms_leaked = ld_rlx(&slot_root->sr_leaked);
 	cache_stat(&refused, &ms->ms_trips, &ms->ms_failures);
 	ms->ms_failures += ld_rlx(&arena->ar_refused);
 	return 0;
