@@ -432,3 +432,27 @@ plat_readable(const void *p, size_t n)
 			return false;
 	return true;
 }
+
+int
+plat_copystr(char *to, const char *from, size_t max)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+
+	/* Page by page: the string may end just before memory that is not there. */
+	for (size_t done = 0; done < max;) {
+		size_t n = page - ((uintptr_t)(from + done) & (page - 1));
+
+		if (n > max - done)
+			n = max - done;
+		if (!plat_judge(from + done, 1))
+			return EFAULT;
+		if (!plat_checked)
+			n = strnlen(from + done, n) < n ? strnlen(from + done, n) + 1 : n;
+		if (plat_copyin(to + done, from + done, n) != 0)
+			return EFAULT;
+		if (memchr(to + done, '\0', n) != NULL)
+			return 0;
+		done += n;
+	}
+	return ENAMETOOLONG;
+}

@@ -163,6 +163,8 @@ plat_judge(const void *p, size_t n)
 /* Copy from or to user memory: 0 or EFAULT (checked mode: any bad pointer). */
 int plat_copyin_checked(void *to, const void *from, size_t n);
 int plat_copyout_checked(void *to, const void *from, size_t n);
+/* A string of less than max bytes: 0, EFAULT, ENAMETOOLONG. */
+int plat_copystr(char *to, const char *from, size_t max);
 /* Checked mode: can every page of it be read? */
 bool plat_readable(const void *p, size_t n);
 

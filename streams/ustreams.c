@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/ddi.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
@@ -50,15 +51,16 @@ str_open(const char *path, int oflag, ...)
 	struct slot *me = slot_self();
 	struct stdata *sd;
 	struct file *f;
+	char mine[PATH_MAX];
 	int error, fd;
 
 	if (me == NULL)
 		return -1;
 	if (inside())
 		return fail(EDEADLK);
-	if (!plat_judge(path, 1))
-		return fail(EFAULT);
-	error = head_open(path, oflag, &sd);
+	error = plat_copystr(mine, path, sizeof(mine));
+	if (error == 0)
+		error = head_open(mine, oflag, &sd);
 	if (error != 0)
 		return fail(error);
 	f = fd_file(sd, oflag);
@@ -289,7 +291,12 @@ int
 str_getmblk(int fd, mblk_t **mpp)
 {
 	struct call c;
-	int error = plat_judge(mpp, sizeof(*mpp)) ? call_enter(&c, fd) : EFAULT;
+	mblk_t *none = NULL;
+	int error = EFAULT;
+
+	/* Before anything is taken off the queue. */
+	if (plat_judge(mpp, sizeof(*mpp)) && plat_copyout(mpp, &none, sizeof(none)) == 0)
+		error = call_enter(&c, fd);
 
 	if (unlikely(error != 0))
 		return fail(error);
@@ -325,13 +332,26 @@ str_ioctl(int fd, int cmd, ...)
 int
 str_poll(struct pollfd *fds, nfds_t n, int ms)
 {
-	int ready, error;
+	struct pollfd *mine = fds;
+	int ready = 0, error = 0;
 
 	if (n > MANY_FDS && n > (nfds_t)sysconf(_SC_OPEN_MAX))
 		return fail(EINVAL);
 	if (!plat_judge(fds, n * sizeof(*fds)))
 		return fail(EFAULT);
-	error = head_poll(fds, n, ms, &ready);
+	if (unlikely(plat_checked) && n > 0) {
+		mine = malloc(n * sizeof(*mine));
+		if (mine == NULL)
+			return fail(ENOMEM);
+		error = plat_copyin(mine, fds, n * sizeof(*mine));
+	}
+	if (error == 0)
+		error = head_poll(mine, n, ms, &ready);
+	if (mine != fds) {
+		if (error == 0)
+			error = plat_copyout(fds, mine, n * sizeof(*mine));
+		free(mine);
+	}
 	return error == 0 ? ready : fail(error);
 }
 

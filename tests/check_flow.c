@@ -88,7 +88,7 @@ drop(queue_t *q)
 static int
 writable(int fd)
 {
-	struct pollfd p = { fd, POLLOUT, 0 };
+	struct pollfd p = {fd, POLLOUT, 0};
 
 	ck_assert_int_ge(str_poll(&p, 1, 0), 0);
 	return (p.revents & POLLOUT) != 0;
@@ -104,7 +104,7 @@ runs_at_kick(int fd, queue_t *q)
 	return tm_srvs(q) - was;
 }
 
-/* ---- which queue canput examines -------------------------------------------- */
+/* ---- which queue canput examines -------------------------------------------------- */
 
 START_TEST(canput_examines_the_queue_itself_when_it_has_service)
 {
@@ -125,7 +125,7 @@ START_TEST(canput_skips_queues_without_service)
 {
 	tm_stack("dsrv", "srv", "put", "put", NULL);
 	ck_assert_int_eq(canput(tm_wq(3)), 1);
-	fill(tm_wq(3));		/* full, but nobody looks */
+	fill(tm_wq(3)); /* full, but nobody looks */
 	fill(tm_wq(2));
 	ck_assert_int_eq(canput(tm_wq(3)), 1);
 	fill(tm_wq(1));
@@ -176,9 +176,9 @@ END_TEST
 
 START_TEST(the_two_sides_of_a_module_are_independent)
 {
-	tm_stack("dput", "rsrv", NULL);	/* service on the read side only */
+	tm_stack("dput", "rsrv", NULL); /* service on the read side only */
 	fill(tm_wq(1));
-	ck_assert_int_eq(canput(tm_wq(1)), 1);	/* looks at the driver */
+	ck_assert_int_eq(canput(tm_wq(1)), 1); /* looks at the driver */
 	ck_assert_int_eq(canput(tm_rq(1)), 1);
 	fill(tm_rq(1));
 	ck_assert_int_eq(canput(tm_rq(1)), 0);
@@ -334,10 +334,10 @@ START_TEST(the_low_mark_in_bytes_is_exclusive)
 	tm_queue(q, norm(1));
 	tm_queue(q, norm(LOWAT - 1));
 	ck_assert_int_eq(canput(q), 0);
-	drop(q);			/* exactly LOWAT bytes are left */
+	drop(q); /* exactly LOWAT bytes are left */
 	ck_assert(wantw(q));
 	ck_assert_int_eq(runs_at_kick(fd, tm_rq(0)), 0);
-	ck_assert_int_eq(canput(q), 1);	/* no longer full all the same */
+	ck_assert_int_eq(canput(q), 1); /* no longer full all the same */
 	drop(q);			/* one less */
 	ck_assert(!wantw(q));
 	ck_assert_int_eq(runs_at_kick(fd, tm_rq(0)), 1);
@@ -390,7 +390,7 @@ START_TEST(a_low_mark_of_zero_enables_at_every_removal)
 	tm_queue(q, norm(1));
 	tm_queue(q, norm(2 * HIWAT));
 	ck_assert_int_eq(canput(q), 0);
-	drop(q);			/* still full */
+	drop(q); /* still full */
 	ck_assert_uint_eq(q->q_flag & QFULL, QFULL);
 	ck_assert_int_eq(runs_at_kick(fd, tm_rq(0)), 1);
 	ck_assert(!wantw(q));
@@ -496,16 +496,16 @@ START_TEST(a_band_back_enables_for_itself)
 	fill(q);
 	ck_assert_int_eq(bcanput(q, 2), 0);
 	tm_kick(fd);
-	drop(q);			/* the band message */
+	drop(q); /* the band message */
 	ck_assert_uint_eq(band_flag(q, 2) & QB_WANTW, 0);
 	ck_assert_int_eq(runs_at_kick(fd, tm_rq(0)), 1);
-	drop(q);			/* band 0: nobody was refused */
+	drop(q); /* band 0: nobody was refused */
 	ck_assert_int_eq(runs_at_kick(fd, tm_rq(0)), 0);
 
 	fill(q);
 	tm_queue(q, banded(2, HIWAT));
 	ck_assert_int_eq(bcanput(q, 0), 0);
-	drop(q);			/* the band message first: not ours */
+	drop(q); /* the band message first: not ours */
 	ck_assert_int_eq(runs_at_kick(fd, tm_rq(0)), 0);
 	ck_assert(wantw(q));
 	drop(q);
@@ -609,7 +609,7 @@ START_TEST(flow_control_reaches_from_head_to_head_past_modules_without_service)
 	while (str_write(fd, buf, sizeof(buf)) == sizeof(buf))
 		ck_assert_int_lt(++n, 1000);
 	ck_assert_int_eq(errno, EAGAIN);
-	ck_assert_int_eq(n, 66);	/* the first count at or above 65536 */
+	ck_assert_int_eq(n, 66); /* the first count at or above 65536 */
 	ck_assert(!writable(fd));
 	/* one message less is below the high mark: not blocked any more */
 	ck_assert_int_eq(str_read(other_end, buf, sizeof(buf)), sizeof(buf));
@@ -641,7 +641,7 @@ START_TEST(a_back_enable_inside_a_call_runs_before_the_call_returns)
 }
 END_TEST
 
-/* ---- the head's write side --------------------------------------------------------- */
+/* ---- the head's write side -------------------------------------------------------- */
 
 START_TEST(a_full_driver_stops_the_writer_and_its_drain_makes_pollout)
 {
@@ -689,7 +689,7 @@ static void *
 poll_one(void *arg)
 {
 	struct writer *w = arg;
-	struct pollfd p = { w->fd, POLLOUT, 0 };
+	struct pollfd p = {w->fd, POLLOUT, 0};
 
 	atomic_store(&w->started, 1);
 	w->result = str_poll(&p, 1, 10000);
@@ -705,7 +705,7 @@ start(struct writer *w, int fd, void *(*fn)(void *))
 	w->fd = fd;
 	ck_assert_int_eq(pthread_create(&w->t, NULL, fn, w), 0);
 	ck_assert(tm_wait(&w->started, 1));
-	tm_msleep(50);		/* let it go to sleep */
+	tm_msleep(50); /* let it go to sleep */
 }
 
 static void
@@ -776,7 +776,7 @@ END_TEST
 START_TEST(high_priority_data_passes_a_full_queue)
 {
 	int fd = tm_stack("dsrv", "put", NULL);
-	struct strbuf ctl = { .maxlen = 0, .len = 3, .buf = (char *)"abc" };
+	struct strbuf ctl = {.maxlen = 0, .len = 3, .buf = (char *)"abc"};
 
 	tm_side(tm_wq(0))->put = tm_putq;
 	fill(tm_wq(0));
@@ -789,7 +789,7 @@ START_TEST(high_priority_data_passes_a_full_queue)
 }
 END_TEST
 
-/* ---- enabling ---------------------------------------------------------------------------- */
+/* ---- enabling --------------------------------------------------------------------- */
 
 /* How a message gets onto the queue. */
 enum { PUTQ, PUTBQ, INSQ };
@@ -810,7 +810,7 @@ enables(int fd, queue_t *q, int way, int b, int wantr, int noenb)
 		ck_assert_ptr_null(getq(q));
 	else {
 		tm_queue(q, norm(1));
-		drop(q);	/* getq found something: QWANTR is off */
+		drop(q); /* getq found something: QWANTR is off */
 	}
 	ck_assert_int_eq((q->q_flag & QWANTR) != 0, wantr);
 	tm_kick(fd);
@@ -909,14 +909,14 @@ START_TEST(getq_sets_qwantr_when_empty_and_clears_it_with_a_message)
 
 	tm_stack("dsrv", "srv", NULL);
 	q = tm_wq(1);
-	ck_assert_uint_eq(q->q_flag & QWANTR, QWANTR);	/* from creation */
+	ck_assert_uint_eq(q->q_flag & QWANTR, QWANTR); /* from creation */
 	tm_queue(q, norm(1));
 	tm_queue(q, norm(1));
-	ck_assert_uint_eq(q->q_flag & QWANTR, QWANTR);	/* putq leaves it */
+	ck_assert_uint_eq(q->q_flag & QWANTR, QWANTR); /* putq leaves it */
 	drop(q);
 	ck_assert_uint_eq(q->q_flag & QWANTR, 0);
 	drop(q);
-	ck_assert_uint_eq(q->q_flag & QWANTR, 0);	/* empty, but not seen so */
+	ck_assert_uint_eq(q->q_flag & QWANTR, 0); /* empty, but not seen so */
 	ck_assert_ptr_null(getq(q));
 	ck_assert_uint_eq(q->q_flag & QWANTR, QWANTR);
 	ck_assert_ptr_null(getq(q));
@@ -996,7 +996,7 @@ START_TEST(every_enabled_queue_runs_once)
 }
 END_TEST
 
-/* ---- service procedures -------------------------------------------------------------------- */
+/* ---- service procedures ----------------------------------------------------------- */
 
 static int
 enable_self_once(queue_t *q)
@@ -1103,7 +1103,7 @@ END_TEST
 START_TEST(a_poller_runs_pending_service_before_it_sleeps)
 {
 	int fd = tm_stack("dsrv", "srv", NULL);
-	struct pollfd p = { fd, POLLIN, 0 };
+	struct pollfd p = {fd, POLLIN, 0};
 
 	tm_side(tm_rq(1))->srv = tm_forward;
 	tm_queue(tm_rq(1), norm(3));
@@ -1177,7 +1177,7 @@ write_many(void *arg)
 START_TEST(a_service_procedure_never_runs_twice_at_once)
 {
 	int fd = tm_stack("dsrv", NULL), i;
-	struct job j = { .fd = fd, .n = tm_scale(100000) };
+	struct job j = {.fd = fd, .n = tm_scale(100000)};
 	pthread_t t[3];
 
 	atomic_store(&worst, 0);
@@ -1206,7 +1206,7 @@ hold_then_drain(queue_t *q)
 		atomic_store(&held, 1);
 		while (atomic_load(&hold))
 			tm_msleep(1);
-		return 0;	/* leaves what came meanwhile */
+		return 0; /* leaves what came meanwhile */
 	}
 	return tm_drain(q);
 }
@@ -1269,7 +1269,7 @@ START_TEST(no_service_runs_once_qprocsoff_has_begun)
 	tm_kick(fd);
 	ck_assert_int_eq(atomic_load(&in->closes), 1);
 	ck_assert_int_eq(atomic_load(&in->rd.srvs) + atomic_load(&in->wr.srvs),
-		atomic_load(&runs_at_off));
+	    atomic_load(&runs_at_off));
 }
 END_TEST
 
@@ -1336,11 +1336,11 @@ START_TEST(what_a_killed_or_stopped_process_enabled_is_run_by_the_next)
 		kill(pid, SIGKILL);
 		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	}
-	tm_patience = 5000;	/* its streams are given up in its own time */
+	tm_patience = 5000; /* its streams are given up in its own time */
 }
 END_TEST
 
-/* ---- no stall ----------------------------------------------------------------------------------- */
+/* ---- no stall --------------------------------------------------------------------- */
 
 /*
  * A chain of queueing modules over a loop-back driver, one thread writing and
@@ -1400,7 +1400,7 @@ join_moving(pthread_t t, struct flood *f)
 static void
 flood(int fd, int n)
 {
-	struct flood f = { .fd = fd, .n = n };
+	struct flood f = {.fd = fd, .n = n};
 	pthread_t r, w;
 
 	ck_assert_int_eq(str_fcntl(fd, F_SETFL, 0), 0);
@@ -1492,7 +1492,7 @@ START_TEST(a_head_with_a_high_water_mark_of_one_never_stalls)
 }
 END_TEST
 
-/* ---- the suite ------------------------------------------------------------------------------------ */
+/* ---- the suite -------------------------------------------------------------------- */
 
 static TCase *
 group(Suite *s, const char *name)
@@ -1546,8 +1546,8 @@ back_enable_tests(Suite *s)
 	tcase_add_test(tc, raising_the_high_mark_lets_those_refused_go_on);
 	tcase_add_test(tc, a_high_priority_message_leaving_counts_for_band_0);
 	tcase_add_test(tc, flow_control_crosses_the_middle_of_a_pipe);
-	tcase_add_test(tc,
-		flow_control_reaches_from_head_to_head_past_modules_without_service);
+	tcase_add_test(
+	    tc, flow_control_reaches_from_head_to_head_past_modules_without_service);
 	tcase_add_test(tc, a_back_enable_inside_a_call_runs_before_the_call_returns);
 	tcase_add_test(tc, a_pop_gives_what_it_held_up_a_back_enable);
 	tcase_add_test(tc, a_pop_lets_the_writer_it_held_up_go_on);
@@ -1561,8 +1561,8 @@ head_tests(Suite *s)
 	tcase_add_test(tc, a_full_driver_stops_the_writer_and_its_drain_makes_pollout);
 	tcase_add_test(tc, a_drain_wakes_a_sleeping_writer);
 	tcase_add_test(tc, a_drain_wakes_a_poller);
-	tcase_add_test(tc,
-		the_want_flag_reaches_the_examined_queue_from_a_sleeping_writer);
+	tcase_add_test(
+	    tc, the_want_flag_reaches_the_examined_queue_from_a_sleeping_writer);
 	tcase_add_test(tc, high_priority_data_passes_a_full_queue);
 }
 
@@ -1601,7 +1601,7 @@ service_tests(Suite *s)
 	tcase_add_test(tc, no_service_runs_once_qprocsoff_has_begun);
 	if (tm_may_fork())
 		tcase_add_loop_test(tc,
-			what_a_killed_or_stopped_process_enabled_is_run_by_the_next, 0, 2);
+		    what_a_killed_or_stopped_process_enabled_is_run_by_the_next, 0, 2);
 }
 
 static void

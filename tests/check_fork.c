@@ -803,6 +803,76 @@ START_TEST(a_killed_process_leaves_other_streams_alone)
 }
 END_TEST
 
+/* Let a busy writer run a little, then stop it wherever it is. */
+static pid_t
+stopped_writer(int p[2], int ms)
+{
+	char buf[1024];
+	long end;
+	pid_t pid;
+
+	make_pipe(p);
+	nonblock(p[1], false);
+	pid = child(write_for_ever, p);
+	for (end = now_ms() + ms; now_ms() < end;)
+		if (str_read(p[0], buf, sizeof(buf)) == -1)
+			sched_yield();
+	kill(pid, SIGSTOP);
+	ck_assert_int_eq(waitpid(pid, NULL, WUNTRACED), pid);
+	return pid;
+}
+
+static void
+end_writer(pid_t pid)
+{
+	kill(pid, SIGKILL);
+	kill(pid, SIGCONT);
+	ck_assert_int_eq(reap(pid, SOON), 128 + SIGKILL);
+}
+
+/* "Push and pop give ETIME when a stopped process holds the stream." */
+START_TEST(a_stopped_process_delays_a_push_but_not_for_ever)
+{
+	for (int i = 0; i < 12; i++) {
+		int p[2], r;
+		pid_t pid = stopped_writer(p, 3 + i % 4);
+		long start = now_ms();
+
+		r = str_ioctl(p[1], I_PUSH, "nullmod");
+		ck_assert_msg(r == 0 || errno == ETIME, "I_PUSH: %s", ename(errno));
+		ck_assert_int_lt(now_ms() - start, 3000);
+		kill(pid, SIGCONT);
+		while (r == -1) {
+			drain(p[0]);
+			r = str_ioctl(p[1], I_PUSH, "nullmod");
+			ck_assert(r == 0 || errno == ETIME);
+			ck_assert_int_lt(now_ms() - start, 6000);
+		}
+		end_writer(pid);
+		close_pipe(p);
+	}
+}
+END_TEST
+
+/* "Only if the thread waited for is stopped ...: the whole close passes to the
+   last one out and returns." */
+START_TEST(a_stopped_process_does_not_hold_up_a_close)
+{
+	for (int i = 0; i < 12; i++) {
+		int p[2];
+		pid_t pid = stopped_writer(p, 3 + i % 4);
+		long start = now_ms();
+
+		GIVES(str_close(p[1]), 0);
+		GIVES(str_close(p[0]), 0);
+		ck_assert_int_lt(now_ms() - start, 3000);
+		/* Its reader is gone: the writer ends by itself (EPIPE). */
+		kill(pid, SIGCONT);
+		ck_assert_int_eq(reap(pid, SOON), 0);
+	}
+}
+END_TEST
+
 /* "a child made without handlers (_Fork, raw clone) finds zero and gets EBADF,
    never a shared magazine" */
 START_TEST(a_child_made_without_handlers_gets_ebadf)
@@ -931,6 +1001,8 @@ ending(Suite *s)
 	tcase_add_loop_test(tc, only_exit_waits_for_the_close_time, 0, 2);
 	tcase_add_test(tc, a_busy_writer_may_be_killed_at_any_time);
 	tcase_add_test(tc, a_killed_process_leaves_other_streams_alone);
+	tcase_add_test(tc, a_stopped_process_delays_a_push_but_not_for_ever);
+	tcase_add_test(tc, a_stopped_process_does_not_hold_up_a_close);
 	tcase_add_test(tc, a_child_made_without_handlers_gets_ebadf);
 }
 

@@ -962,6 +962,51 @@ START_TEST(a_signal_ends_a_sleeping_putmsg_with_eintr)
 }
 END_TEST
 
+/* "signals and SA_RESTART behave as for read(2)" */
+START_TEST(sa_restart_takes_up_a_sleeping_putmsg_again)
+{
+	struct later l;
+	struct act a;
+	struct nag n;
+	int p[2];
+
+	make_pipe(p);
+	set_marks(p[1], 10, 1);
+	fill(p[0]);
+	nonblock(p[0], false);
+	a = (struct act){p[1], NULL, 0};
+	catch_signal(SIGUSR1, SA_RESTART);
+	nag_start(&n);
+	later(&l, 60, take_all, &a);
+	GIVES(put_msg(p[0], "ctl", "data", 0), 0);
+	nag_stop(&n);
+	later_join(&l);
+	ck_assert_int_ge(caught, 1);
+	TAKES(p[1], "ctl", "data", 0);
+	close_pipe(p);
+}
+END_TEST
+
+START_TEST(sa_restart_takes_up_a_sleeping_getmsg_again)
+{
+	struct later l;
+	struct sender s;
+	struct nag n;
+	int p[2];
+
+	make_blocking_pipe(p);
+	s = (struct sender){p[0], "ctl", "data", 3, -1};
+	catch_signal(SIGUSR1, SA_RESTART);
+	nag_start(&n);
+	later(&l, 60, send_it, &s);
+	TAKES(p[1], "ctl", "data", 3);
+	nag_stop(&n);
+	later_join(&l);
+	ck_assert_int_ge(caught, 1);
+	close_pipe(p);
+}
+END_TEST
+
 /* "One unread M_PCPROTO at a head: a second is freed." */
 START_TEST(a_second_high_priority_message_is_freed)
 {
@@ -1217,6 +1262,8 @@ sending(Suite *s)
 	tcase_add_test(tc, a_blocking_putmsg_sleeps_until_there_is_room);
 	tcase_add_test(tc, a_blocking_putpmsg_sleeps_for_its_band);
 	tcase_add_test(tc, a_signal_ends_a_sleeping_putmsg_with_eintr);
+	tcase_add_test(tc, sa_restart_takes_up_a_sleeping_putmsg_again);
+	tcase_add_test(tc, sa_restart_takes_up_a_sleeping_getmsg_again);
 	tcase_add_test(tc, a_second_high_priority_message_is_freed);
 	tcase_add_test(tc, putmsg_to_a_pipe_without_reader_is_epipe_and_sigpipe);
 }

@@ -697,6 +697,48 @@ START_TEST(flush_of_both_sides_empties_both_queues)
 }
 END_TEST
 
+/* "I_FLUSHBAND: only that band, order elsewhere untouched" */
+START_TEST(flushband_empties_one_band)
+{
+	struct bandinfo bi = {1, FLUSHW};
+	int p[2], me = _i % 2, other = 1 - me, victim;
+
+	make_pipe(p);
+	GIVES(str_ioctl(p[0], I_PUSH, "pipemod"), 0);
+	/* A later issue may build it. */
+	if (str_ioctl(p[me], I_FLUSHBAND, &bi) == -1 && errno == EINVAL) {
+		close_pipe(p);
+		return;
+	}
+	for (int end = 0; end < 2; end++) {
+		GIVES(put_msg(p[end], NULL, "zero", 0), 0);
+		GIVES(put_msg(p[end], "one", "1", 1), 0);
+		GIVES(put_msg(p[end], NULL, "two", 2), 0);
+		GIVES(put_msg(p[end], NULL, "more", 1), 0);
+		GIVES(put_msg(p[end], NULL, "zero too", 0), 0);
+		GIVES(put_msg(p[end], "hi", NULL, HIPRI), 0);
+	}
+	/* Loop: each end, its read and its write side. */
+	bi.bi_flag = _i / 2 ? FLUSHR : FLUSHW;
+	victim = _i / 2 ? me : other;
+	GIVES(str_ioctl(p[me], I_FLUSHBAND, &bi), 0);
+	ck_assert_int_eq(waiting(p[1 - victim]), 6);
+	ck_assert_int_eq(waiting(p[victim]), 4);
+	TAKES(p[victim], "hi", NULL, HIPRI);
+	TAKES(p[victim], NULL, "two", 2);
+	TAKES(p[victim], NULL, "zero", 0);
+	TAKES(p[victim], NULL, "zero too", 0);
+	for (int bad = -1; bad < 10; bad++) {
+		bi.bi_flag = bad;
+		if (bad < FLUSHR || bad > FLUSHRW)
+			FAILS(str_ioctl(p[me], I_FLUSHBAND, &bi), EINVAL);
+	}
+	FAILS(str_ioctl(p[me], I_FLUSHBAND, NULL), EFAULT);
+	FAILS(str_ioctl(p[me], I_FLUSHBAND, BAD_PTR), EFAULT);
+	close_pipe(p);
+}
+END_TEST
+
 START_TEST(flush_refuses_bad_arguments)
 {
 	static const int bad[] = {0, 4, 5, 7, 8, -1, INT_MIN, INT_MAX};
@@ -913,6 +955,7 @@ queues(Suite *s)
 	tcase_add_loop_test(tc, flush_of_the_read_side_empties_the_own_queue, 0, 2);
 	tcase_add_loop_test(tc, flush_of_the_write_side_empties_the_far_queue, 0, 2);
 	tcase_add_loop_test(tc, flush_of_both_sides_empties_both_queues, 0, 2);
+	tcase_add_loop_test(tc, flushband_empties_one_band, 0, 4);
 	tcase_add_test(tc, flush_refuses_bad_arguments);
 	tcase_add_loop_test(tc, a_flush_gives_the_writer_its_room_back, 0, 2);
 	tcase_add_test(tc, a_flush_takes_what_a_reader_has_begun_to_read);

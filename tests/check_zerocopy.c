@@ -384,6 +384,27 @@ START_TEST(a_signal_ends_a_sleeping_putmblk_and_leaves_the_block)
 }
 END_TEST
 
+START_TEST(sa_restart_takes_up_a_sleeping_putmblk_again)
+{
+	struct later l;
+	struct nag n;
+	int p[2];
+
+	make_pipe(p);
+	set_marks(p[1], 10, 1);
+	fill(p[0]);
+	nonblock(p[0], false);
+	catch_signal(SIGUSR1, SA_RESTART);
+	nag_start(&n);
+	later(&l, 60, drain_it, &p[1]);
+	GIVES(str_putmblk(p[0], block("in", M_DATA)), 0);
+	nag_stop(&n);
+	later_join(&l);
+	ck_assert_int_ge(caught, 1);
+	close_pipe(p);
+}
+END_TEST
+
 /* ---- across threads and processes --------------------------------------- */
 
 enum { SENT = 20000 };
@@ -555,6 +576,7 @@ main(void)
 	tcase_add_test(tc, getmblk_of_an_empty_stream_is_eagain_or_sleeps);
 	tcase_add_test(tc, putmblk_sleeps_until_there_is_room);
 	tcase_add_test(tc, a_signal_ends_a_sleeping_putmblk_and_leaves_the_block);
+	tcase_add_test(tc, sa_restart_takes_up_a_sleeping_putmblk_again);
 	tcase_add_test(tc, blocks_made_here_are_freed_by_another_thread);
 	tcase_add_test(tc, memory_stays_flat);
 	if (can_fork()) {
