@@ -38,6 +38,22 @@
 bool plat_checked;
 bool plat_jitter_on;
 
+static bool
+switched_on(const char *name)
+{
+	const char *s = secure_getenv(name);
+
+	return s != NULL && strcmp(s, "") != 0 && strcmp(s, "0") != 0;
+}
+
+/* Before main: a bad pointer may come with the very first call. */
+__attribute__((constructor)) static void
+read_switches(void)
+{
+	plat_checked = switched_on("USTREAMS_CHECK");
+	plat_jitter_on = switched_on("USTREAMS_JITTER");
+}
+
 void
 plat_panic(const char *what, const char *file, int line)
 {

@@ -177,14 +177,6 @@ wanted_size(size_t *size)
 	return *size == 0 ? ENOMEM : 0;
 }
 
-static bool
-switched_on(const char *name)
-{
-	const char *s = secure_getenv(name);
-
-	return s != NULL && strcmp(s, "") != 0 && strcmp(s, "0") != 0;
-}
-
 /* What lies in the arena; the calling thread gets its slot on the way. */
 static int
 furnish(void)
@@ -245,8 +237,6 @@ bring_up(void)
 	if (error != 0)
 		return error;
 	slot_wipe = page;
-	plat_checked = switched_on("USTREAMS_CHECK");
-	plat_jitter_on = switched_on("USTREAMS_JITTER");
 	error = furnish();
 	if (error != 0)
 		take_down();
