@@ -86,7 +86,7 @@ format(size_t size, size_t cap)
 		first = size;
 	error = plat_grow(arena_fdnum, 0, (off_t)first);
 	if (error != 0)
-		return error == ENOSPC ? ENOMEM : error;
+		return error == ENOSPC || error == EFBIG ? ENOMEM : error;
 	plat_dump(arena, size, false);
 	plat_dump(arena, first, true);
 	memcpy(arena->ar_magic, MAGIC, sizeof(arena->ar_magic));

@@ -232,6 +232,10 @@ ustr_service(int ms)
 
 	if (slot_self() == NULL)
 		return -1;
+	if (ld_rlx(&slot_tls->sl_home) != NULL) {
+		errno = EDEADLK;
+		return -1;
+	}
 	for (;;) {
 		n = reap_scan();
 		fd_unclosed();

@@ -59,6 +59,22 @@ carve(size_t size)
 	return arena_carve(size, LINE);
 }
 
+/*
+ * Memory for a thread slot: from a reserve made at the beginning, so that a
+ * thread that comes when the arena is exhausted can still give memory back.
+ */
+#define RESERVE 32 /* slots */
+static void *
+carve_slot(size_t size)
+{
+	char *p = ld_acq(&slot_root->sr_reserve);
+
+	while (p != NULL && (size_t)(slot_root->sr_reserve_end - p) >= size)
+		if (cas(&slot_root->sr_reserve, &p, p + size))
+			return p;
+	return carve(size);
+}
+
 /* A thread that used the library ends. */
 static void
 thread_ends(void *arg)
@@ -76,7 +92,7 @@ static int
 thread_begins(struct proc *p)
 {
 	struct slot *s;
-	int error = slot_claim(p, carve, &s);
+	int error = slot_claim(p, carve_slot, &s);
 
 	if (error != 0)
 		return error;
@@ -187,6 +203,10 @@ furnish(void)
 	slot_root = arena_root_make(ROOT_SLOT, sizeof(*slot_root));
 	if (slot_root == NULL)
 		return ENOMEM;
+	slot_root->sr_reserve = carve(RESERVE * sizeof(struct slot));
+	if (slot_root->sr_reserve == NULL)
+		return ENOMEM;
+	slot_root->sr_reserve_end = slot_root->sr_reserve + RESERVE * sizeof(struct slot);
 	st_rlx(&slot_root->sr_top, 1u);
 	st_rlx(&slot_root->sr_ptop, 1u);
 	if ((error = heap_init()) != 0 || (error = cache_init()) != 0)
@@ -285,7 +305,8 @@ before_fork(void)
 	forking.embryo = NULL;
 	if (up)
 		msg_ext_lock();
-	if (!up || slot_proc() == NULL || slot_tls == NULL ||
+	if (!up || slot_proc() == NULL ||
+	    (slot_tls == NULL && thread_begins(slot_proc()) != 0) ||
 	    ld_rlx(&slot_tls->sl_home) != NULL)
 		return;
 	p = proc_claim();

@@ -16,28 +16,40 @@
 #include "fd.h"
 #include "helper.h"
 
-static bool
-has_live_thread(const struct proc *p)
+/* How many thread slots of p are held by the living, and by the dead. */
+static void
+count_threads(const struct proc *p, int *live, int *dead)
 {
 	uint32_t top = ld_acq(&slot_root->sr_top);
 
+	*live = *dead = 0;
 	for (uint32_t i = 1; i < top; i++) {
 		struct slot *s = slot_at(i);
 
-		if (s != NULL && ld_acq(&s->sl_state) != SLOT_FREE &&
-		    ld_rlx(&s->sl_proc) == p->pr_id && !slot_dead(s))
-			return true;
+		if (s == NULL || ld_acq(&s->sl_state) == SLOT_FREE ||
+		    ld_rlx(&s->sl_proc) != p->pr_id)
+			continue;
+		if (slot_dead(s))
+			++*dead;
+		else
+			++*live;
 	}
-	return false;
 }
 
 static bool
 process_dead(const struct proc *p)
 {
-	if (ld_acq(&p->pr_state) != PROC_LIVE || has_live_thread(p))
+	int live, dead;
+
+	if (ld_acq(&p->pr_state) != PROC_LIVE)
 		return false;
-	/* Without our own descriptor the lock cannot be looked at. */
-	return arena_fd_ours() && !plat_reclocked(arena_fd(), (off_t)p->pr_id);
+	count_threads(p, &live, &dead);
+	if (live > 0)
+		return false;
+	/* If the program closed our descriptor, the dead threads must do. */
+	if (!arena_fd_ours())
+		return dead > 0;
+	return !plat_reclocked(arena_fd(), (off_t)p->pr_id);
 }
 
 void

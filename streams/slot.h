@@ -92,6 +92,8 @@ struct slot_root {
 	uint32_t sr_live;	/* A  processes taking part */
 	uint32_t sr_deaths;	/* A  deaths noticed */
 	size_t sr_leaked;	/* A  bytes given up with threads that died in a call */
+	char *sr_reserve;	/* A  memory set aside for slots */
+	char *sr_reserve_end;	/* C */
 	struct slot *sr_slot[NSLOT];	/* A */
 	struct proc *sr_proc[NPROC];	/* A */
 };

@@ -43,7 +43,8 @@ wait_sleep(struct slot *me, int64_t deadline)
 		if (error == EAGAIN)
 			error = 0;
 	}
-	return ld_seq(&me->sl_sleep) == 0 ? 0 : error;
+	/* EINTR even if awake: the handler may have slept on the word itself. */
+	return error == EINTR || ld_seq(&me->sl_sleep) != 0 ? error : 0;
 }
 
 void
