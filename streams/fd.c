@@ -54,17 +54,18 @@ call_enter_slow(struct call *c, int fd)
 		st_rel(&me->sl_home, NULL);
 	}
 	c->c_head = c->c_file->f_head;
+	c->c_gen = c->c_file->f_gen;
 	return 0;
 }
 
 int
 call_reenter(struct call *c)
 {
-	struct file *f = c->c_file;
+	uint64_t gen = c->c_gen;
 	bool sigpipe = c->c_sigpipe;
 	int error = call_enter(c, c->c_fd);
 
-	if (error == 0 && c->c_file != f) {
+	if (error == 0 && c->c_gen != gen) { /* E7 */
 		call_leave(c);
 		error = EBADF;
 	}
@@ -161,6 +162,7 @@ fd_file(struct stdata *sd, int oflag)
 	f->f_ref = 1;
 	f->f_flags = (uint32_t)oflag & (O_ACCMODE | O_NONBLOCK);
 	f->f_head = sd;
+	f->f_gen = faa(&head_root->hr_filegen, (uint64_t)1);
 	return f;
 }
 
@@ -292,18 +294,21 @@ reserve(int min)
 static int
 point(struct proc *p, int fd, struct file *f, bool cloexec)
 {
+	struct slot *me = slot_tls;
 	struct fdent *e = entry_make(p, fd);
 	struct file *old;
 
 	if (e == NULL)
 		return ENOMEM;
 	ASSERT(ld_rlx(&f->f_ref) > 0);
+	lock_enter(me, &p->pr_lock, RANK_PROC);
 	old = entry_clear(e);
-	if (old != NULL)
-		file_rele(old, false);
 	st_rlx(&e->fe_cloexec, (uint32_t)cloexec);
 	st_rel(&e->fe_group, head_group(f->f_head));
-	(void)xchg(&e->fe_file, f);
+	(void)xchg(&e->fe_file, f); /* E6 */
+	lock_leave(me, &p->pr_lock);
+	if (old != NULL)
+		file_rele(old, false);
 	return 0;
 }
 
@@ -331,13 +336,17 @@ hold(int fd, struct file **fp)
 {
 	struct call c;
 	int error = call_enter(&c, fd);
+	uint32_t ref;
 
 	if (error != 0)
 		return error;
-	faa(&c.c_file->f_ref, 1u);
+	/* E5: another thread may just have dropped the last one. */
+	ref = ld_acq(&c.c_file->f_ref);
+	while (ref != 0 && !cas(&c.c_file->f_ref, &ref, ref + 1))
+		;
 	*fp = c.c_file;
 	call_leave(&c);
-	return 0;
+	return ref != 0 ? 0 : EBADF;
 }
 
 int

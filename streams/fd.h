@@ -17,6 +17,11 @@
  *   E2 enter the group (P1, P2)         reference; the last one dismantles
  *   E3 entry still the same?            the stream under plumb_lock (P4, P5)
  *
+ *   E5 a further reference is taken only while there is one
+ *   E6 an entry is set, group then file, under the table's lock
+ *   E7 a call that comes back after a sleep checks that it is the same file, by
+ *      f_gen: the address may have been used again
+ *
  * invariant: after E3 the file and its stream stay until the call leaves the
  *   group: a close whose E4 came after E3 waits for us in P5, and one whose E4
  *   came before is seen in E3.  Nothing is dereferenced before E3 but the
@@ -39,6 +44,7 @@ struct file {
 	uint32_t f_flags;	/* A  open(2) flags: access mode, O_NONBLOCK */
 	struct stdata *f_head;	/* C */
 	struct file *f_next;	/* R  on head_root's list of unfinished closes */
+	uint64_t f_gen;		/* C  never given twice: the address may be */
 	uint32_t f_closing;	/* O  FILE_*: how far its close has come */
 	uint32_t f_spare;
 };
@@ -58,6 +64,7 @@ struct call {
 	struct group *c_group;	/* NULL once outside */
 	struct file *c_file;
 	struct stdata *c_head;
+	uint64_t c_gen;		/* f_gen of c_file */
 	int c_fd;
 	bool c_sigpipe;		/* raise SIGPIPE once outside */
 };
@@ -102,6 +109,7 @@ call_enter(struct call *c, int fd)
 		     ld_acq(&e->fe_group) != c->c_group))
 		return call_enter_slow(c, fd);
 	c->c_head = c->c_file->f_head;
+	c->c_gen = c->c_file->f_gen;
 	return 0;
 }
 

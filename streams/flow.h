@@ -21,7 +21,7 @@
  * invariant 2: a refused writer's want flag stays set until a back-enable.
  * invariant 3: totals got never exceed totals put; read got before put.
  *
- * The labels F1..F6 stand in flow.c, queue.c and head_queue.c.
+ * tests/model/flow.pml checks it exhaustively.  The labels F1..F6 stand in flow.c, queue.c and head_queue.c.
  */
 #ifndef STREAMS_FLOW_H
 #define STREAMS_FLOW_H

@@ -106,6 +106,7 @@ struct head_root {
 	long hr_ioctltime;	/* A  I_STR time-out, ms */
 	uint32_t hr_nextid;	/* A */
 	uint32_t hr_lock;	/* A */
+	uint64_t hr_filegen;	/* A  files ever made */
 	struct file *hr_unclosed; /* R  closes that a stopped thread held up */
 };
 

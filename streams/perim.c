@@ -154,8 +154,8 @@ drain(struct slot *me, struct perim *p)
 			plumb_unvisit(me, g, token);
 		} else if (held == NULL) {
 			return true;
-		} else if (ld_rlx(&me->sl_home) != NULL) {
-			return false;
+		} else if (ld_rlx(&me->sl_home) != NULL || ld_rlx(&me->sl_visiting) != NULL) {
+			return false; /* D6 */
 		} else {
 			plumb_wait(me, held);
 		}
@@ -176,7 +176,7 @@ perim_leave(struct slot *me, struct perim *p)
 		if (drain(me, p))
 			continue;
 		/* Leave it free and pending; come back from outside. */
-		(void)xchg(&p->pe_word, PERIM_PENDING);
+		(void)xchg(&p->pe_word, PERIM_PENDING); /* D6 */
 		postpone(me, p);
 		return;
 	}

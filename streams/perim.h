@@ -19,8 +19,14 @@
  *   D2 PENDING set (fetch-or)              D5 if PENDING: clear it, run the list,
  *   D3 word was free? -> take it, D5          again D4
  *
+ *   D6 a queue of a group that a writer holds stays on the list: the word becomes
+ *      free and PENDING, and the thread comes back when it names no group
+ *   D7 a queue that is taken out hands what is parked on it to the next one
+ *      before anybody else is let in (qprocsoff)
+ *
  * invariant 1: after D2 somebody runs D5: the holder whose D4 fails for the
  *   bit, or the parker itself.
+ * (tests/model/perim.pml)
  * invariant 2: a queue is on at most one list, once (q_pflag QP_LISTED).
  * invariant 3: nobody waits for anything while it holds a perimeter, except
  *   outside all groups for a writer of a group that it has to visit.

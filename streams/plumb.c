@@ -396,9 +396,10 @@ qprocsoff(queue_t *q)
 	wnext = wq->q_next;
 	rmp = perim_forget(rq);
 	wmp = perim_forget(wq);
-	plumb_unlock(me, g);
+	/* Before anybody is let in, or his messages would overtake these (D7). */
 	hand_on(rq, rnext, rmp);
 	hand_on(wq, wnext, wmp);
+	plumb_unlock(me, g);
 	/* Who was refused because of this module tries again. */
 	if (above != NULL)
 		(above->q_kind & QK_SRV) ? runq_enable(above) : flow_backenable(above);

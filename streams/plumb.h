@@ -15,8 +15,11 @@
  *
  * invariant 1: from P6's first line to its last no other slot names the group
  *   past P2: either the reader's P1 precedes P4 and P5 sees it, or P2 sees P4.
- * invariant 2: a writer calls nothing out while it holds the group, and a
- *   thread that waits for a group names none: writers cannot wait in a circle.
+ * invariant 2: a writer calls nothing out while it holds the group, but put
+ *   procedures with what was parked on a queue it takes out (they never wait);
+ *   and a thread that waits for a group names none: writers cannot wait in a circle.
+ *
+ * (tests/model/plumb.pml)
  *
  * A reader costs one exchange on a line of its own and one store; a writer
  * looks at every slot.  Cells are never freed, so a stale pointer to one names

@@ -17,6 +17,7 @@
  * invariant 1 (no wake-up is lost): if the sleeper's S4 found the condition
  *   false, its S3 precedes the waker's W1 in the one order of all sequentially
  *   consistent operations, so W2 sees armed, and W4 comes after S2.
+ *   (tests/model/wait.pml)
  * invariant 2: a number taken out is woken; a stale number wakes somebody who
  *   looks again and goes back to sleep.
  * A list that is full sets wq_many: the waker then wakes every thread that

@@ -89,6 +89,9 @@ main(void)
 	message->b_cont = block("and a second one of more than 32 bytes");
 	circle = block("round");
 	circle->b_cont = circle;
+	freed = block("gone"); /* as a debug build leaves it */
+	freed->b_datap->db_ref = 0;
+	freed->b_owner = 1;
 	memset(&garbage, 0xa5, sizeof(garbage));
 	memset(&badqueue, 0xa5, sizeof(badqueue));
 	badqueue.q_kind = 4;
@@ -130,6 +133,7 @@ print *slot_wipe->w_proc->pr_fd0[ends[1]].fe_group
 print slot_wipe->w_proc->pr_fd0[echo].fe_file->f_head->sd_rq[1]
 print *message
 print *circle
+print *freed
 echo ---- garbage ----\n
 try print garbage
 try print *(mblk_t *)0
@@ -190,6 +194,7 @@ processes: 1 live, 0 deaths noticed
 .NUM = stream head write: 0 bytes 0 blocks hiwat NUM lowat NUM QWANTR
 .NUM = M_PROTO 13 bytes "first .x22part.x22.x0a" MSGMARK . M_DATA 38 bytes "and a second one of more than 32"\.\.\.
 .NUM = M_DATA 5 bytes "round" . <the list is a circle>
+.NUM = M_DATA 4 bytes "gone" FREED by slot 1
 refused: descriptor 1 is not a stream
 refused: descriptor -1 is not a stream
 refused: descriptor 1000000000 is not a stream

@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
 # make install into an empty directory, then a program written against what
-# stands there and found through pkg-config: C and C++, shared and static.
+# stands there and found through pkg-config: C and C++, shared and static; make
+# uninstall takes it all away again.
 set -eu
 : "${top_srcdir:=.}" "${top_builddir:=.}" "${CC:=cc}" "${SAN_CFLAGS:=}"
 : "${MAKE:=make}" "${PKG_CONFIG:=pkg-config}"
@@ -86,3 +87,13 @@ if [ -e "$dest$libdir/libustreams.a" ]; then
 	run static "$CC" hello.c "$dest$libdir/libustreams.a"
 fi
 LD_LIBRARY_PATH=$dest$libdir "$dest$prefix/bin/strperf" --version
+
+if ! (cd "$top_builddir" && "$MAKE" uninstall DESTDIR="$dest") >"$work/log" 2>&1; then
+	cat "$work/log"
+	echo "make uninstall DESTDIR=... failed"
+	exit 1
+fi
+if find "$dest" ! -type d -o -name '*ustreams*' | grep .; then
+	echo "make uninstall left these behind"
+	exit 1
+fi

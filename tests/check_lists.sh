@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# Every source, header, test and manual page in the tree is named in
-# Makefile.am: what is not is neither compiled, run nor shipped.
+# Every source, header, test, manual page and debugger script in the tree is named
+# in Makefile.am: what is not is neither compiled, run nor shipped.
 set -eu
 : "${top_srcdir:=.}"
 cd "$top_srcdir"
@@ -9,7 +9,7 @@ cd "$top_srcdir"
 status=0
 for file in streams/*.[ch] modules/*.[ch] drivers/*.[ch] utils/*.[ch] \
 	include/*.h include/sys/*.h tests/*.sh tests/*.[ch] doc/*.[1-9]* doc/*.md \
-	examples/*.[ch]; do
+	examples/*.[ch] share/*/*; do
 	[ -e "$file" ] || continue
 	case $file in
 	tests/check_*.c | tests/stress_*.c) name=${file%.c} ;;

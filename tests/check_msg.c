@@ -28,7 +28,7 @@ is_aligned(const void *p)
 	return ((uintptr_t)p & 7) == 0;
 }
 
-/* ---- esballoc with an audit ---------------------------------------------- */
+/* ---- esballoc with an audit ------------------------------------------------------- */
 
 struct esb {
 	frtn_t frtn;
@@ -46,7 +46,7 @@ esb_free(char *arg)
 
 	atomic_fetch_add(&e->calls, 1);
 	atomic_fetch_add(&esb_calls, 1);
-	memset(e->buf, 0xdd, e->size);	/* whoever still reads it will notice */
+	memset(e->buf, 0xdd, e->size); /* whoever still reads it will notice */
 }
 
 static struct esb *
@@ -85,7 +85,7 @@ esb_msg(struct esb *e)
 	return mp;
 }
 
-/* ---- small tools ------------------------------------------------------------ */
+/* ---- small tools ------------------------------------------------------------------ */
 
 /* One block, bytes from, from + 1, ...; size bytes of room at least. */
 static mblk_t *
@@ -153,7 +153,7 @@ is_ramp(const mblk_t *mp, int from, int to)
 static void
 churn(void)
 {
-	static const size_t sizes[] = { 0, 16, 64, 65, 128, 200, 1024, 5000 };
+	static const size_t sizes[] = {0, 16, 64, 65, 128, 200, 1024, 5000};
 	mblk_t *mp[2 * sizeof(sizes) / sizeof(sizes[0])];
 	size_t i, n = sizeof(mp) / sizeof(mp[0]);
 
@@ -163,7 +163,7 @@ churn(void)
 		freeb(mp[i]);
 }
 
-/* ---- allocation --------------------------------------------------------------- */
+/* ---- allocation ------------------------------------------------------------------- */
 
 static void
 check_fresh(mblk_t *mp, size_t size)
@@ -176,7 +176,7 @@ check_fresh(mblk_t *mp, size_t size)
 	tm_assert(mp->b_datap->db_type == M_DATA, "size %zu", size);
 	tm_assert(mp->b_datap->db_ref == 1, "size %zu", size);
 	tm_assert((size_t)(mp->b_datap->db_lim - mp->b_datap->db_base) >= size,
-		"size %zu", size);
+	    "size %zu", size);
 }
 
 static int
@@ -230,7 +230,7 @@ START_TEST(sizes_around_each_power_of_two_up_to_a_mebibyte_work)
 		for (d = -70; d <= 70; d++) {
 			size = two + (size_t)d;
 			if (size > MEG)
-				continue;	/* or below 0 */
+				continue; /* or below 0 */
 			mp = allocb(size, BPRI_MED);
 			check_fresh(mp, size);
 			tm_assert(is_aligned(mp->b_rptr), "size %zu", size);
@@ -244,27 +244,26 @@ END_TEST
 
 START_TEST(blocks_held_at_once_never_overlap)
 {
-	static const size_t sizes[] = { 1, 8, 63, 64, 65, 127, 128, 129, 255,
-		256, 257, 500, 1000, 1024, 2048, 4095, 4096, 4097, 10000, 65536,
-		70000, 300000, MEG };
-	enum { KINDS = sizeof(sizes) / sizeof(sizes[0]), EACH = 9 };
-	mblk_t *mp[KINDS * EACH];
+	static const size_t sizes[] = {1, 8, 63, 64, 65, 127, 128, 129, 255, 256, 257,
+	    500, 1000, 1024, 2048, 4095, 4096, 4097, 10000, 65536, 70000, 300000, MEG};
+	enum { SIZES = sizeof(sizes) / sizeof(sizes[0]), EACH = 9 };
+	mblk_t *mp[SIZES * EACH];
 	int i;
 
-	for (i = 0; i < KINDS * EACH; i++)
-		mp[i] = tm_msg(i & 0x7f, i & 0xff, sizes[i % KINDS], i);
-	for (i = 0; i < KINDS * EACH; i++) {
+	for (i = 0; i < SIZES * EACH; i++)
+		mp[i] = tm_msg(i & 0x7f, i & 0xff, sizes[i % SIZES], i);
+	for (i = 0; i < SIZES * EACH; i++) {
 		ck_assert_uint_eq(mp[i]->b_band, (unsigned)i & 0xff);
 		ck_assert_uint_eq(mp[i]->b_datap->db_type, (unsigned)i & 0x7f);
-		ck_assert_uint_eq(blen(mp[i]), sizes[i % KINDS]);
-		ck_assert_msg(all_bytes(mp[i], i), "block %d of %zu bytes", i,
-			sizes[i % KINDS]);
-		if (i % 3 == 0) {	/* free some on the way */
+		ck_assert_uint_eq(blen(mp[i]), sizes[i % SIZES]);
+		ck_assert_msg(
+		    all_bytes(mp[i], i), "block %d of %zu bytes", i, sizes[i % SIZES]);
+		if (i % 3 == 0) { /* free some on the way */
 			freeb(mp[i]);
 			mp[i] = NULL;
 		}
 	}
-	for (i = 0; i < KINDS * EACH; i++)
+	for (i = 0; i < SIZES * EACH; i++)
 		if (mp[i])
 			freeb(mp[i]);
 }
@@ -272,8 +271,7 @@ END_TEST
 
 START_TEST(the_allocation_priority_is_ignored)
 {
-	static const unsigned pris[] = { 0, BPRI_LO, BPRI_MED, BPRI_HI, 4, 1000,
-		UINT_MAX };
+	static const unsigned pris[] = {0, BPRI_LO, BPRI_MED, BPRI_HI, 4, 1000, UINT_MAX};
 	size_t i;
 	mblk_t *mp;
 
@@ -288,9 +286,9 @@ END_TEST
 
 START_TEST(an_impossible_size_gives_null_and_the_program_lives)
 {
-	static const size_t sizes[] = { SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 63,
-		SIZE_MAX - 64, SIZE_MAX - 127, SIZE_MAX - 4096, SIZE_MAX / 2,
-		SIZE_MAX / 2 + 1, (size_t)1 << 48, (size_t)1 << 40 };
+	static const size_t sizes[] = {SIZE_MAX, SIZE_MAX - 1, SIZE_MAX - 63,
+	    SIZE_MAX - 64, SIZE_MAX - 127, SIZE_MAX - 4096, SIZE_MAX / 2,
+	    SIZE_MAX / 2 + 1, (size_t)1 << 48, (size_t)1 << 40};
 	size_t i;
 	mblk_t *mp;
 
@@ -381,13 +379,13 @@ START_TEST(every_copying_routine_fails_cleanly_when_memory_runs_out)
 	int round, i;
 
 	mp = tm_chain(M_DATA, 0, 60, 40, 'x');
-	copy = copymsg(mp);	/* what there must be room for afterwards */
+	copy = copymsg(mp); /* what there must be room for afterwards */
 	dup = dupmsg(mp);
 	tm_exhaust();
 	ck_assert(copy && dup);
 	for (round = 0; round <= 8; round++) {
 		if (round > 0)
-			tm_relent(1);	/* some blocks, but fewer than mp has */
+			tm_relent(1); /* some blocks, but fewer than mp has */
 		/* what was got before the failure must be given back */
 		for (i = 0; i < 200; i++) {
 			tm_assert(!dupmsg(mp), "round %d", round);
@@ -433,7 +431,7 @@ START_TEST(a_failed_esballoc_does_not_call_the_free_routine)
 }
 END_TEST
 
-/* ---- one thread allocates, another frees ---------------------------------- */
+/* ---- one thread allocates, another frees ------------------------------------------ */
 
 #define RING 256
 
@@ -493,7 +491,7 @@ START_TEST(blocks_allocated_here_and_freed_there_come_back)
 	belt_run(&b, rounds);
 	ck_assert_int_eq(ustr_memstat(&after), 0);
 	ck_assert_msg(after.ms_used <= before.ms_used + MEG,
-		"arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
+	    "arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
 }
 END_TEST
 
@@ -540,7 +538,7 @@ START_TEST(two_threads_may_count_references_to_one_buffer)
 }
 END_TEST
 
-/* ---- references ---------------------------------------------------------------- */
+/* ---- references ------------------------------------------------------------------- */
 
 START_TEST(dupb_gives_a_second_view_of_the_same_bytes)
 {
@@ -565,7 +563,7 @@ START_TEST(dupb_gives_a_second_view_of_the_same_bytes)
 	ck_assert_uint_eq(mp->b_datap->db_ref, 2);
 	ck_assert_uint_eq(next->b_datap->db_ref, 1);
 
-	dup->b_rptr += 10;	/* a view of its own */
+	dup->b_rptr += 10; /* a view of its own */
 	ck_assert(is_ramp(dup, 13, 40));
 	ck_assert_uint_eq(blen(mp), 37);
 	freeb(dup);
@@ -601,7 +599,7 @@ START_TEST(the_reference_count_does_not_wrap_at_256_or_65536)
 	enum { N = 70000 };
 	mblk_t **dup = malloc(N * sizeof(*dup)), *mp, *t;
 	struct esb *e = esb_new(30);
-	struct tm_rand r = { 4711 };
+	struct tm_rand r = {4711};
 	int i, k;
 
 	ck_assert_ptr_nonnull(dup);
@@ -611,7 +609,7 @@ START_TEST(the_reference_count_does_not_wrap_at_256_or_65536)
 		tm_assert(dup[i], "dup %d", i);
 		tm_assert(mp->b_datap->db_ref == (unsigned)i + 2, "dup %d", i);
 	}
-	for (i = N - 1; i > 0; i--) {	/* shuffle */
+	for (i = N - 1; i > 0; i--) { /* shuffle */
 		k = (int)tm_below(&r, (unsigned)i + 1);
 		t = dup[i], dup[i] = dup[k], dup[k] = t;
 	}
@@ -653,7 +651,7 @@ START_TEST(an_inline_buffer_survives_70000_dups_and_its_own_header)
 END_TEST
 
 /* Views of one buffer, freed in every order. */
-enum { VIEWS = 5 };
+enum { VIEWS = 5, KINDS = 8, EXT = 5 /* the kind made by esballoc */ };
 
 struct family {
 	mblk_t *mp[VIEWS];
@@ -665,14 +663,13 @@ struct family {
 static void
 family_make(struct family *f, int n, int kind)
 {
-	static const int sizes[] = { 20, 64, 65, 200, 250, 20 };
+	static const int sizes[KINDS] = {20, 64, 65, 200, 250, 20, 5000, 70000};
 	int i;
 
 	f->n = n;
 	f->len = sizes[kind];
-	f->e = kind == 5 ? esb_new((size_t)f->len) : NULL;
-	f->mp[0] = f->e ? esb_msg(f->e) :
-		ramp(M_DATA, (size_t)f->len, (size_t)f->len, 0);
+	f->e = kind == EXT ? esb_new((size_t)f->len) : NULL;
+	f->mp[0] = f->e ? esb_msg(f->e) : ramp(M_DATA, (size_t)f->len, (size_t)f->len, 0);
 	for (i = 1; i < n; i++) {
 		/* dup the original and dups of dups in turn */
 		f->mp[i] = dupb(f->mp[i & 1 ? 0 : i - 1]);
@@ -692,9 +689,9 @@ family_check(const struct family *f, int left)
 	for (i = 0; i < f->n; i++)
 		if (f->mp[i]) {
 			tm_assert(is_ramp(f->mp[i], i, f->len - i),
-				"view %d of %d bytes, %d left", i, f->len, left);
+			    "view %d of %d bytes, %d left", i, f->len, left);
 			tm_assert(f->mp[i]->b_datap->db_ref == (unsigned)left,
-				"view %d of %d bytes, %d left", i, f->len, left);
+			    "view %d of %d bytes, %d left", i, f->len, left);
 		}
 	if (f->e)
 		tm_assert(atomic_load(&f->e->calls) == (left ? 0 : 1), "%d left", left);
@@ -747,12 +744,41 @@ START_TEST(dups_may_be_freed_in_any_order_even_the_original_first)
 }
 END_TEST
 
+/* Allocate, dup and free in every order, many times. */
+static void
+family_rounds(int kind, int rounds)
+{
+	struct family f;
+	int i, k;
+
+	for (i = 0; i < rounds; i++) {
+		family_make(&f, 1 + i % 3, kind);
+		for (k = 0; k < f.n; k++)
+			freeb(f.mp[i & 1 ? k : f.n - 1 - k]);
+		if (f.e)
+			esb_done(f.e);
+	}
+}
+
+START_TEST(long_use_of_a_kind_of_block_leaks_nothing)
+{
+	struct ustr_memstat before, after;
+
+	family_rounds(_i, 1000);
+	ck_assert_int_eq(ustr_memstat(&before), 0);
+	family_rounds(_i, tm_scale(_i < 6 ? 30000 : 3000));
+	ck_assert_int_eq(ustr_memstat(&after), 0);
+	ck_assert_msg(after.ms_used <= before.ms_used + 128 * 1024,
+	    "arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
+}
+END_TEST
+
 /* A two-block message, dups of it, pulled up one after the other. */
 static void
 pull_and_free(int n, int kind, const int *order)
 {
-	struct esb *e = kind == 5 ? esb_new(20) : NULL;
-	static const int lens[] = { 20, 64, 65, 200, 30, 20 };
+	struct esb *e = kind == EXT ? esb_new(20) : NULL;
+	static const int lens[KINDS] = {20, 64, 65, 200, 30, 20, 5000, 70000};
 	mblk_t *mp[VIEWS], *second;
 	int i, len = lens[kind];
 
@@ -776,7 +802,7 @@ pull_and_free(int n, int kind, const int *order)
 		churn();
 		for (int k = 0; k < n; k++)
 			tm_assert(!mp[k] || is_ramp(mp[k], 0, len + 50),
-				"message %d when %d was freed", k, order[i]);
+			    "message %d when %d was freed", k, order[i]);
 	}
 	if (e)
 		esb_done(e);
@@ -882,7 +908,7 @@ START_TEST(freeb_frees_one_block_and_leaves_the_rest)
 }
 END_TEST
 
-/* ---- esballoc ------------------------------------------------------------------- */
+/* ---- esballoc --------------------------------------------------------------------- */
 
 START_TEST(esballoc_uses_the_callers_buffer)
 {
@@ -1074,7 +1100,7 @@ child_reads(int fd)
 	ok = is_ramp(mp, 0, 200);
 	freemsg(mp);
 	if (atomic_load(&esb_calls) != 0)
-		return 11;	/* it ran here: the wrong process */
+		return 11; /* it ran here: the wrong process */
 	return ok ? 0 : 12;
 }
 
@@ -1102,8 +1128,8 @@ START_TEST(private_memory_reaches_another_process_and_is_freed_in_its_own)
 	ck_assert_int_eq(str_putmblk(fd[0], esb_msg(e)), 0);
 	ck_assert_int_eq(write(go_fd[1], "x", 1), 1);
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0,
-		"child: status %#x", (unsigned)status);
+	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "child: status %#x",
+	    (unsigned)status);
 	for (ms = 0; ms < 2000 && atomic_load(&e->calls) == 0; ms += 10) {
 		str_poll(NULL, 0, 0);
 		tm_msleep(10);
@@ -1147,13 +1173,13 @@ START_TEST(a_message_allocated_by_one_process_may_be_freed_by_another)
 	ck_assert_int_eq(status, 0);
 	ck_assert_int_eq(ustr_memstat(&after), 0);
 	ck_assert_msg(after.ms_used <= before.ms_used + 4 * MEG,
-		"arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
+	    "arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
 	str_close(fd[0]);
 	str_close(fd[1]);
 }
 END_TEST
 
-/* ---- cutting and joining -------------------------------------------------------- */
+/* ---- cutting and joining ---------------------------------------------------------- */
 
 START_TEST(linkb_appends_at_the_very_end)
 {
@@ -1274,8 +1300,8 @@ END_TEST
 
 START_TEST(adjmsg_refuses_more_than_there_is_and_changes_nothing)
 {
-	static const ssize_t lens[] = { 15, 1000, SSIZE_MAX, -15, -1000,
-		-SSIZE_MAX, -SSIZE_MAX - 1, INT_MAX, INT_MIN };
+	static const ssize_t lens[] = {15, 1000, SSIZE_MAX, -15, -1000, -SSIZE_MAX,
+	    -SSIZE_MAX - 1, INT_MAX, INT_MIN};
 	mblk_t *mp = RAMPS(M_DATA, 3, 4, 0, 7);
 	size_t i;
 
@@ -1328,7 +1354,7 @@ START_TEST(pullupmsg_makes_the_first_bytes_contiguous_in_place)
 		mp = RAMPS(M_DATA, 3, 4, 0, 7, 100, 100);
 		mp->b_band = 5;
 		mp->b_flag = MSGMARK;
-		mp->b_rptr++;		/* misaligned, and a byte less */
+		mp->b_rptr++; /* misaligned, and a byte less */
 		if (len == 214) {
 			ck_assert_int_eq(pullupmsg(mp, len), 0);
 			ck_assert_uint_eq(blen(mp), 2);
@@ -1501,31 +1527,31 @@ START_TEST(datamsg_knows_the_four_data_types)
 }
 END_TEST
 
-/* ---- random operations against a model ------------------------------------------ */
+/* ---- random operations against a model -------------------------------------------- */
 
 enum { POOL = 24, MAXESB = 4000, MAXBYTES = 20000 };
 
 struct model {
-	mblk_t *mp;		/* NULL: the slot is free */
+	mblk_t *mp; /* NULL: the slot is free */
 	size_t n;
-	unsigned char *b;	/* bytes */
-	unsigned char *t;	/* and their types */
+	unsigned char *b; /* bytes */
+	unsigned char *t; /* and their types */
 };
 
 struct world {
 	struct model pool[POOL];
 	struct tm_rand r;
 	uint64_t seed;
-	int op;			/* number of the operation */
-	int what;		/* and which */
+	int op;	  /* number of the operation */
+	int what; /* and which */
 	struct esb *esb[MAXESB];
 	int nesb;
 	unsigned char serial;
 };
 
-#define WORLD_ASSERT(w, expr)                                                 \
-	tm_assert(expr, "seed %llu, operation %d (%d)",                       \
-		(unsigned long long)(w)->seed, (w)->op, (w)->what)
+#define WORLD_ASSERT(w, expr)                                                          \
+	tm_assert(expr, "seed %llu, operation %d (%d)", (unsigned long long)(w)->seed, \
+	    (w)->op, (w)->what)
 
 static void
 model_set(struct model *m, mblk_t *mp, size_t n)
@@ -1547,8 +1573,8 @@ model_drop(struct model *m)
 
 /* dst := bytes [from, to) of src */
 static void
-model_slice(struct model *dst, mblk_t *mp, const struct model *src, size_t from,
-	size_t to)
+model_slice(
+    struct model *dst, mblk_t *mp, const struct model *src, size_t from, size_t to)
 {
 	model_set(dst, mp, to - from);
 	memcpy(dst->b, src->b + from, to - from);
@@ -1601,7 +1627,7 @@ pick(struct world *w, int used)
 static size_t
 random_size(struct world *w)
 {
-	static const size_t around[] = { 64, 128, 192, 256, 512, 1024, 4096 };
+	static const size_t around[] = {64, 128, 192, 256, 512, 1024, 4096};
 
 	switch (tm_below(&w->r, 8)) {
 	case 0:
@@ -1620,15 +1646,14 @@ random_size(struct world *w)
 static mblk_t *
 random_block(struct world *w)
 {
-	static const unsigned char types[] = { M_DATA, M_DATA, M_DATA, M_PROTO,
-		M_PCPROTO };
+	static const unsigned char types[] = {M_DATA, M_DATA, M_DATA, M_PROTO, M_PCPROTO};
 	size_t size = random_size(w), head = tm_below(&w->r, 20), i;
 	mblk_t *bp;
 
 	if (tm_below(&w->r, 8) == 0 && w->nesb < MAXESB) {
 		w->esb[w->nesb] = esb_new(size + head);
-		bp = esballoc(w->esb[w->nesb]->buf, size + head, BPRI_MED,
-			&w->esb[w->nesb]->frtn);
+		bp = esballoc(
+		    w->esb[w->nesb]->buf, size + head, BPRI_MED, &w->esb[w->nesb]->frtn);
 		w->nesb++;
 	} else
 		bp = allocb(size + head, BPRI_MED);
@@ -1857,9 +1882,9 @@ op_free(struct world *w)
 static void
 world_run(struct world *w, uint64_t seed, int ops)
 {
-	static void (*const op[])(struct world *) = { op_new, op_new, op_dup,
-		op_dup, op_link, op_unlink, op_rmvb, op_adjmsg, op_adjmsg,
-		op_pullup, op_pullup, op_free, op_free };
+	static void (*const op[])(struct world *) = {op_new, op_new, op_dup, op_dup,
+	    op_link, op_unlink, op_rmvb, op_adjmsg, op_adjmsg, op_pullup, op_pullup,
+	    op_free, op_free};
 	int i;
 
 	memset(w, 0, sizeof(*w));
@@ -1870,8 +1895,8 @@ world_run(struct world *w, uint64_t seed, int ops)
 		op[w->what](w);
 		if (w->op % 16 == 0)
 			for (i = 0; i < POOL; i++)
-				WORLD_ASSERT(w, !w->pool[i].mp ||
-					model_holds(&w->pool[i]));
+				WORLD_ASSERT(
+				    w, !w->pool[i].mp || model_holds(&w->pool[i]));
 	}
 	for (i = 0; i < POOL; i++)
 		if (w->pool[i].mp) {
@@ -1903,11 +1928,11 @@ START_TEST(random_operations_leak_nothing)
 		world_run(&w, 99, ops);
 	ck_assert_int_eq(ustr_memstat(&after), 0);
 	ck_assert_msg(after.ms_used <= before.ms_used + MEG / 4,
-		"arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
+	    "arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
 }
 END_TEST
 
-/* ---- the suite --------------------------------------------------------------------- */
+/* ---- the suite -------------------------------------------------------------------- */
 
 static TCase *
 group(Suite *s, const char *name)
@@ -1968,9 +1993,10 @@ reference_tests(Suite *s)
 	tcase_add_test(tc, dupmsg_dups_every_block_in_order);
 	tcase_add_test(tc, the_reference_count_does_not_wrap_at_256_or_65536);
 	tcase_add_test(tc, an_inline_buffer_survives_70000_dups_and_its_own_header);
-	tcase_add_loop_test(tc, dups_may_be_freed_in_any_order_even_the_original_first,
-		0, 6);
-	tcase_add_loop_test(tc, pulled_up_dups_may_be_freed_in_any_order, 0, 6);
+	tcase_add_loop_test(
+	    tc, dups_may_be_freed_in_any_order_even_the_original_first, 0, KINDS);
+	tcase_add_loop_test(tc, pulled_up_dups_may_be_freed_in_any_order, 0, KINDS);
+	tcase_add_loop_test(tc, long_use_of_a_kind_of_block_leaks_nothing, 0, KINDS);
 	tcase_add_test(tc, copyb_has_data_of_its_own_at_the_same_offset);
 	tcase_add_test(tc, copyb_keeps_the_band);
 	tcase_add_test(tc, copyb_of_a_dup_unshares_it);
@@ -1993,10 +2019,10 @@ esballoc_tests(Suite *s)
 	tcase_add_test(tc, a_callers_buffer_travels_through_a_pipe_uncopied);
 	tcase_add_test(tc, closing_a_stream_runs_the_free_routines_of_what_was_unread);
 	if (tm_may_fork()) {
-		tcase_add_test(tc,
-			private_memory_reaches_another_process_and_is_freed_in_its_own);
-		tcase_add_test(tc,
-			a_message_allocated_by_one_process_may_be_freed_by_another);
+		tcase_add_test(
+		    tc, private_memory_reaches_another_process_and_is_freed_in_its_own);
+		tcase_add_test(
+		    tc, a_message_allocated_by_one_process_may_be_freed_by_another);
 	}
 }
 

@@ -31,11 +31,11 @@ static const struct kind {
 	const char *srv;
 	int flags;
 } kinds[] = {
-	{ "mp", "mps", D_MP },
-	{ "perq", "perqs", D_MP | D_MTPERQ },
-	{ "pair", "pairs", D_MP | D_MTQPAIR },
-	{ "permod", "permods", D_MP | D_MTPERMOD },
-	{ "none", "nones", 0 },
+    {"mp", "mps", D_MP},
+    {"perq", "perqs", D_MP | D_MTPERQ},
+    {"pair", "pairs", D_MP | D_MTQPAIR},
+    {"permod", "permods", D_MP | D_MTPERMOD},
+    {"none", "nones", 0},
 };
 enum { MP, PERQ, QPAIR, PERMOD, NOFLAG, KINDS };
 
@@ -48,8 +48,8 @@ setup(void)
 	tm_register("drv", TM_DRIVER, D_MP | USTR_INDEPENDENT, HIWAT, LOWAT);
 	for (i = 0; i < KINDS; i++) {
 		tm_register(kinds[i].name, TM_MODULE, kinds[i].flags, HIWAT, LOWAT);
-		tm_register(kinds[i].srv, TM_MODULE | TM_SRV, kinds[i].flags, HIWAT,
-			LOWAT);
+		tm_register(
+		    kinds[i].srv, TM_MODULE | TM_SRV, kinds[i].flags, HIWAT, LOWAT);
 	}
 }
 
@@ -93,7 +93,7 @@ read_numbers(int fd, int first, int n)
 		ssize_t got = str_read(fd, &v, sizeof(v));
 
 		tm_assert(got == sizeof(v), "number %d: %zd, %s", first + i, got,
-			strerror(errno));
+		    strerror(errno));
 		tm_assert(v == first + i, "number %d instead of %d", v, first + i);
 	}
 }
@@ -118,7 +118,7 @@ new_diary(void)
 	atomic_store(&written, 0);
 }
 
-/* ---- passing on ------------------------------------------------------------------ */
+/* ---- passing on ------------------------------------------------------------------- */
 
 START_TEST(put_calls_the_put_procedure_of_the_queue_itself)
 {
@@ -145,11 +145,11 @@ START_TEST(qreply_turns_round)
 {
 	int fd = tm_stack("drv", "mp", "mp", NULL);
 
-	qreply(tm_wq(1), numbered(7));	/* up from the lower module */
+	qreply(tm_wq(1), numbered(7)); /* up from the lower module */
 	ck_assert_int_eq(tm_puts(tm_rq(1)), 0);
 	ck_assert_int_eq(tm_puts(tm_rq(2)), 1);
 	read_numbers(fd, 7, 1);
-	qreply(tm_rq(2), numbered(8));	/* down from the upper one */
+	qreply(tm_rq(2), numbered(8)); /* down from the upper one */
 	ck_assert_int_eq(tm_puts(tm_wq(2)), 0);
 	ck_assert_int_eq(tm_puts(tm_wq(1)), 1);
 	ck_assert_int_eq(tm_puts(tm_wq(0)), 1);
@@ -178,7 +178,7 @@ START_TEST(backq_is_the_queue_behind)
 	ck_assert_ptr_eq(backq(tm_rq(2)), tm_rq(1));
 	ck_assert_ptr_eq(backq(tm_rq(1)), tm_rq(0));
 	ck_assert_ptr_null(backq(tm_rq(0)));
-	ck_assert_ptr_nonnull(backq(tm_wq(2)));	/* the head's */
+	ck_assert_ptr_nonnull(backq(tm_wq(2))); /* the head's */
 }
 END_TEST
 
@@ -208,7 +208,7 @@ START_TEST(messages_of_one_thread_arrive_in_order)
 	for (k = 0; k < KINDS; k++) {
 		fd = loop_with("1", kinds[k].name);
 		for (i = 0; i < 2000; i++)
-			tm_assert(str_write(fd, &(int32_t){ i }, 4) == 4, "%d", i);
+			tm_assert(str_write(fd, &(int32_t){i}, 4) == 4, "%d", i);
 		read_numbers(fd, 0, 2000);
 		tm_close(fd);
 	}
@@ -217,8 +217,7 @@ END_TEST
 
 START_TEST(different_types_of_a_band_keep_their_order_too)
 {
-	static const unsigned char types[] = { M_DATA, M_PROTO, M_DATA, M_DATA,
-		M_PROTO };
+	static const unsigned char types[] = {M_DATA, M_PROTO, M_DATA, M_DATA, M_PROTO};
 	int fd = loop_with("1", "permod");
 	size_t i;
 	mblk_t *mp;
@@ -237,7 +236,7 @@ START_TEST(different_types_of_a_band_keep_their_order_too)
 }
 END_TEST
 
-/* ---- control messages ------------------------------------------------------------------ */
+/* ---- control messages ------------------------------------------------------------- */
 
 static mblk_t *caught;
 
@@ -338,7 +337,7 @@ push_until_enosr(int fd)
 		;
 	/* spare queues may last until the limit of 64 modules, one being there */
 	ck_assert_msg(errno == ENOSR || (errno == EINVAL && n == 63), "push %d: %s", n,
-		strerror(errno));
+	    strerror(errno));
 	while (n-- > 0)
 		tm_pop(fd);
 }
@@ -352,8 +351,8 @@ open_until_enosr(int clone)
 
 	for (n = 0; n < MOST; n++) {
 		snprintf(path, sizeof(path), "/dev/streams/drv/%d", n + 100);
-		fd[n] = clone ? str_open("/dev/streams/clone/drv", O_RDWR) :
-			str_open(path, O_RDWR);
+		fd[n] = clone ? str_open("/dev/streams/clone/drv", O_RDWR)
+			      : str_open(path, O_RDWR);
 		if (fd[n] < 0)
 			break;
 	}
@@ -404,7 +403,7 @@ START_TEST(calls_without_memory_fail_with_enosr_and_recover)
 }
 END_TEST
 
-/* ---- deep stacks ---------------------------------------------------------------------------- */
+/* ---- deep stacks ------------------------------------------------------------------ */
 
 struct deep {
 	int fd;
@@ -428,7 +427,7 @@ write_numbers(void *arg)
 static void
 deep_traffic(int fd, int n)
 {
-	struct deep d = { .fd = fd, .n = n };
+	struct deep d = {.fd = fd, .n = n};
 	pthread_attr_t attr;
 	pthread_t t;
 
@@ -506,11 +505,11 @@ START_TEST(a_hundred_pushed_modules_do_not_overflow_the_stack)
 }
 END_TEST
 
-/* ---- coming back to one's own perimeter ------------------------------------------------------ */
+/* ---- coming back to one's own perimeter ------------------------------------------- */
 
-static int frames;		/* put procedures of the module on the stack */
+static int frames; /* put procedures of the module on the stack */
 static int deepest;
-static int parked_at;		/* frames seen by the read put procedure */
+static int parked_at; /* frames seen by the read put procedure */
 
 static int
 framed_wput(queue_t *q, mblk_t *mp)
@@ -573,8 +572,7 @@ END_TEST
 
 START_TEST(two_instances_share_a_permod_perimeter_and_no_other)
 {
-	static const char *const want[KINDS] = { "<<>>", "<<>>", "<<>>", "<><>",
-		"<><>" };
+	static const char *const want[KINDS] = {"<<>>", "<<>>", "<<>>", "<><>", "<><>"};
 	int fd, k;
 
 	for (k = 0; k < KINDS; k++) {
@@ -586,7 +584,7 @@ START_TEST(two_instances_share_a_permod_perimeter_and_no_other)
 		new_diary();
 		ck_assert_int_eq(str_write(fd, "x", 1), 1);
 		ck_assert_msg(strcmp(diary, want[k]) == 0, "%s: %s, not %s",
-			kinds[k].name, diary, want[k]);
+		    kinds[k].name, diary, want[k]);
 		ck_assert_int_eq(deepest, k < PERMOD ? 2 : 1);
 		tm_close(fd);
 	}
@@ -620,7 +618,7 @@ START_TEST(parked_messages_run_in_the_order_in_which_they_came)
 	new_diary();
 	tm_side(tm_wq(1))->put = burst_wput;
 	tm_side(tm_rq(1))->put = noted_rput;
-	ck_assert_int_eq(str_write(fd, &(int32_t){ 26 }, 4), 4);
+	ck_assert_int_eq(str_write(fd, &(int32_t){26}, 4), 4);
 	ck_assert_str_eq(diary, ".abcdefghijklmnopqrstuvwxyz");
 	read_numbers(fd, 0, 26);
 }
@@ -661,7 +659,7 @@ START_TEST(a_hundred_thousand_bounces_use_no_stack)
 	frames = deepest = 0;
 	tm_side(tm_wq(1))->put = ping_wput;
 	tm_side(tm_rq(1))->put = pong_rput;
-	ck_assert_int_eq(str_write(fd, &(int32_t){ 100000 }, 4), 4);
+	ck_assert_int_eq(str_write(fd, &(int32_t){100000}, 4), 4);
 	ck_assert_int_eq(tm_puts(tm_wq(1)), 100001);
 	ck_assert_int_eq(deepest, 1);
 }
@@ -726,7 +724,7 @@ START_TEST(a_service_procedure_holds_its_perimeter_too)
 }
 END_TEST
 
-/* ---- two threads ------------------------------------------------------------------------------- */
+/* ---- two threads ------------------------------------------------------------------ */
 
 /* Threads now inside, by perimeter; which one is found in the side's arg. */
 struct ward {
@@ -839,11 +837,12 @@ exclusion(int kind, int srv, const int map[2][2])
 
 	memset(ward, 0, sizeof(ward));
 	for (i = 0; i < 2; i++) {
-		fd[i] = loop_with(i ? "2" : "1", srv ? kinds[kind].srv : kinds[kind].name);
+		fd[i] = loop_with(
+		    i ? "2" : "1", srv ? kinds[kind].srv : kinds[kind].name);
 		warded(tm_rq(1), &ward[map[i][0]], &ward[map[i][1]], srv);
 	}
 	for (i = 0; i < 2; i++) {
-		t[i] = (struct traffic){ { fd[0], fd[1] }, rounds, i, 0, &sent };
+		t[i] = (struct traffic){{fd[0], fd[1]}, rounds, i, 0, &sent};
 		ck_assert_int_eq(pthread_create(&th[i], NULL, write_both, &t[i]), 0);
 	}
 	for (i = 0; i < 2; i++)
@@ -852,8 +851,8 @@ exclusion(int kind, int srv, const int map[2][2])
 	tm_kick(fd[1]);
 	for (i = 0; i < 4; i++) {
 		ck_assert_msg(atomic_load(&ward[i].worst) <= 1,
-			"%s: %d threads in perimeter %d", kinds[kind].name,
-			atomic_load(&ward[i].worst), i);
+		    "%s: %d threads in perimeter %d", kinds[kind].name,
+		    atomic_load(&ward[i].worst), i);
 		passes += atomic_load(&ward[i].passed);
 	}
 	ck_assert_int_eq(atomic_load(&t[0].bad) + atomic_load(&t[1].bad), 0);
@@ -864,7 +863,7 @@ exclusion(int kind, int srv, const int map[2][2])
 
 START_TEST(permod_never_has_two_threads_in_all_its_instances)
 {
-	static const int map[2][2] = { { 0, 0 }, { 0, 0 } };
+	static const int map[2][2] = {{0, 0}, {0, 0}};
 
 	exclusion(PERMOD, _i, map);
 }
@@ -872,7 +871,7 @@ END_TEST
 
 START_TEST(qpair_never_has_two_threads_in_one_instance)
 {
-	static const int map[2][2] = { { 0, 0 }, { 1, 1 } };
+	static const int map[2][2] = {{0, 0}, {1, 1}};
 
 	exclusion(QPAIR, _i, map);
 }
@@ -880,7 +879,7 @@ END_TEST
 
 START_TEST(perq_never_has_two_threads_in_one_queue)
 {
-	static const int map[2][2] = { { 0, 1 }, { 2, 3 } };
+	static const int map[2][2] = {{0, 1}, {2, 3}};
 
 	exclusion(PERQ, _i, map);
 }
@@ -939,7 +938,7 @@ START_TEST(each_of_four_producers_keeps_its_order)
 	tm_side(tm_wq(1))->put = order_wput;
 	for (i = 0; i < PRODUCERS; i++) {
 		last_seen[i] = -1;
-		t[i] = (struct traffic){ { fd, fd }, n, i, 0, NULL };
+		t[i] = (struct traffic){{fd, fd}, n, i, 0, NULL};
 		ck_assert_int_eq(pthread_create(&th[i], NULL, produce, &t[i]), 0);
 	}
 	for (i = 0; i < PRODUCERS; i++) {
@@ -952,7 +951,7 @@ START_TEST(each_of_four_producers_keeps_its_order)
 }
 END_TEST
 
-/* ---- a perimeter held for long ------------------------------------------------------------------ */
+/* ---- a perimeter held for long ---------------------------------------------------- */
 
 static atomic_int hold, held;
 
@@ -1014,7 +1013,7 @@ START_TEST(put_never_waits_for_a_perimeter)
 
 	for (i = 0; i < 5; i++)
 		ck_assert_int_eq(str_write(fd, "x", 1), 1);
-	ck_assert_int_eq(tm_puts(tm_wq(1)), 0);	/* parked, not run */
+	ck_assert_int_eq(tm_puts(tm_wq(1)), 0); /* parked, not run */
 	ck_assert_int_eq(atomic_load(&hold), 1);
 	let_go();
 	/* the holder ran them before it returned */
@@ -1098,7 +1097,7 @@ static void *
 poll_out(void *arg)
 {
 	struct waiter *w = arg;
-	struct pollfd p = { w->fd, POLLOUT, 0 };
+	struct pollfd p = {w->fd, POLLOUT, 0};
 
 	atomic_store(&w->started, 1);
 	w->result = str_poll(&p, 1, 10000) == 1 && (p.revents & POLLOUT);
@@ -1121,14 +1120,13 @@ write_out(void *arg)
 START_TEST(the_drainer_of_parked_messages_wakes_writers_and_pollers)
 {
 	int fd = held_permod(_i & 1 ? "permods" : "permod");
-	struct waiter w = { .fd = fd };
+	struct waiter w = {.fd = fd};
 	pthread_t t;
 
 	write_until_refused(fd, 100);
 	if (!(_i & 2))
 		ck_assert_int_eq(str_fcntl(fd, F_SETFL, 0), 0);
-	ck_assert_int_eq(pthread_create(&t, NULL, _i & 2 ? poll_out : write_out, &w),
-		0);
+	ck_assert_int_eq(pthread_create(&t, NULL, _i & 2 ? poll_out : write_out, &w), 0);
 	ck_assert(tm_wait(&w.started, 1));
 	tm_msleep(100);
 	ck_assert_int_eq(atomic_load(&w.done), 0);
@@ -1149,10 +1147,10 @@ START_TEST(parked_messages_are_never_overtaken)
 	last_seen[0] = -1;
 	tm_side(tm_wq(0))->put = order_wput;
 	for (i = 0; i < 100; i++)
-		ck_assert_int_eq(str_write(fd, &(int32_t){ i * PRODUCERS }, 4), 4);
-	atomic_store(&hold, 0);		/* the holder drains while we go on */
+		ck_assert_int_eq(str_write(fd, &(int32_t){i * PRODUCERS}, 4), 4);
+	atomic_store(&hold, 0); /* the holder drains while we go on */
 	for (; i < 20000; i++)
-		while (str_write(fd, &(int32_t){ i * PRODUCERS }, 4) != 4)
+		while (str_write(fd, &(int32_t){i * PRODUCERS}, 4) != 4)
 			sched_yield();
 	pthread_join(holder, NULL);
 	tm_kick(fd);
@@ -1161,15 +1159,15 @@ START_TEST(parked_messages_are_never_overtaken)
 }
 END_TEST
 
-/* ---- qprocson, qprocsoff ---------------------------------------------------------------------------- */
+/* ---- qprocson, qprocsoff ---------------------------------------------------------- */
 
-static queue_t *send_from;	/* the driver's read queue */
+static queue_t *send_from; /* the driver's read queue */
 
 static int
 early_open(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
 {
 	(void)q, (void)dev, (void)oflag, (void)sflag, (void)cr;
-	putnext(send_from, numbered(1));	/* qprocson has not been called */
+	putnext(send_from, numbered(1)); /* qprocson has not been called */
 	return 0;
 }
 
@@ -1203,7 +1201,7 @@ after_off(queue_t *q)
 {
 	puts_seen[1] = tm_puts(q);
 	putnext(send_from, numbered(3));
-	qprocsoff(q);			/* once more: no harm */
+	qprocsoff(q); /* once more: no harm */
 	putnext(send_from, numbered(4));
 }
 
@@ -1262,7 +1260,7 @@ START_TEST(a_failed_open_is_undone)
 		ck_assert_int_eq(str_write(fd, "\3\0\0\0", 4), 4);
 		read_numbers(fd, 3, 1);
 	}
-	tm_push(fd, kinds[_i].name);	/* and it can be pushed after all */
+	tm_push(fd, kinds[_i].name); /* and it can be pushed after all */
 	ck_assert_int_eq(str_write(fd, "\4\0\0\0", 4), 4);
 	ck_assert_int_eq(tm_puts(tm_wq(2)), 1);
 	read_numbers(fd, 4, 1);
@@ -1296,7 +1294,7 @@ count_free(char *arg)
 START_TEST(what_a_close_leaves_on_its_queues_is_flushed)
 {
 	static unsigned char buf[8][4];
-	static frtn_t frtn = { count_free, NULL };
+	static frtn_t frtn = {count_free, NULL};
 	int fd = tm_stack("drv", "mps", NULL), i;
 
 	atomic_store(&freed, 0);
@@ -1353,7 +1351,7 @@ START_TEST(a_pop_waits_for_a_put_inside_the_module)
 	ck_assert_int_eq(pthread_create(&t, NULL, pop_it, &fd), 0);
 	tm_msleep(50);
 	ck_assert_int_eq(atomic_load(&popped), 0);
-	ck_assert_int_eq(atomic_load(&off), 0);	/* qprocsoff has not returned */
+	ck_assert_int_eq(atomic_load(&off), 0); /* qprocsoff has not returned */
 	let_go();
 	pthread_join(t, NULL);
 	tm_closed_hook = NULL;
@@ -1376,7 +1374,7 @@ START_TEST(a_pop_loses_no_parked_message)
 	last_seen[0] = -1;
 	tm_side(tm_wq(0))->put = order_wput;
 	for (i = 0; i < 20; i++)
-		ck_assert_int_eq(str_write(fd, &(int32_t){ i * PRODUCERS }, 4), 4);
+		ck_assert_int_eq(str_write(fd, &(int32_t){i * PRODUCERS}, 4), 4);
 	ck_assert_int_eq(atomic_load(&arrived), 0);
 	ck_assert_int_eq(pthread_create(&t, NULL, pop_it, &fd), 0);
 	tm_msleep(20);
@@ -1384,7 +1382,7 @@ START_TEST(a_pop_loses_no_parked_message)
 	pthread_join(t, NULL);
 	ck_assert_int_eq(atomic_load(&popped), 1);
 	for (; i < 30; i++)
-		ck_assert_int_eq(str_write(fd, &(int32_t){ i * PRODUCERS }, 4), 4);
+		ck_assert_int_eq(str_write(fd, &(int32_t){i * PRODUCERS}, 4), 4);
 	ck_assert_int_eq(atomic_load(&arrived), 30);
 	ck_assert_int_eq(atomic_load(&disorder), 0);
 }
@@ -1401,7 +1399,7 @@ close_it(void *arg)
 START_TEST(messages_parked_for_a_closed_driver_are_freed)
 {
 	static unsigned char buf[8][4];
-	static frtn_t frtn = { count_free, NULL };
+	static frtn_t frtn = {count_free, NULL};
 	int fd, i;
 	mblk_t *mp;
 	pthread_t t;
@@ -1452,7 +1450,7 @@ push_and_pop(void *arg)
 
 START_TEST(nothing_is_lost_or_doubled_over_push_and_pop_during_traffic)
 {
-	struct traffic t = { .n = 0 };
+	struct traffic t = {.n = 0};
 	int fd = loop_with("1", "mp"), i, n = tm_scale(50000);
 	int32_t v;
 	pthread_t th;
@@ -1461,8 +1459,8 @@ START_TEST(nothing_is_lost_or_doubled_over_push_and_pop_during_traffic)
 	atomic_store(&stop, 0);
 	ck_assert_int_eq(pthread_create(&th, NULL, push_and_pop, &t), 0);
 	for (i = 0; i < n; i++) {
-		tm_assert(str_write(fd, &(int32_t){ i }, 4) == 4, "%d: %s", i,
-			strerror(errno));
+		tm_assert(
+		    str_write(fd, &(int32_t){i}, 4) == 4, "%d: %s", i, strerror(errno));
 		/* the answer may be parked in a module just being left */
 		for (;;) {
 			ssize_t got = str_read(fd, &v, sizeof(v));
@@ -1482,7 +1480,7 @@ START_TEST(nothing_is_lost_or_doubled_over_push_and_pop_during_traffic)
 }
 END_TEST
 
-/* ---- the suite -------------------------------------------------------------------------------------- */
+/* ---- the suite -------------------------------------------------------------------- */
 
 static TCase *
 group(Suite *s, const char *name)
@@ -1517,10 +1515,10 @@ deep_tests(Suite *s)
 {
 	TCase *tc = group(s, "deep stacks");
 
-	tcase_add_loop_test(tc, sixty_four_pushed_modules_pass_everything_in_order, 0,
-		KINDS);
-	tcase_add_loop_test(tc, sixty_four_queueing_modules_pass_everything_in_order, 0,
-		KINDS);
+	tcase_add_loop_test(
+	    tc, sixty_four_pushed_modules_pass_everything_in_order, 0, KINDS);
+	tcase_add_loop_test(
+	    tc, sixty_four_queueing_modules_pass_everything_in_order, 0, KINDS);
 	tcase_add_test(tc, sixty_four_mixed_modules_pass_everything_in_order);
 	tcase_add_test(tc, a_hundred_pushed_modules_do_not_overflow_the_stack);
 }
@@ -1554,8 +1552,8 @@ thread_tests(Suite *s)
 	tcase_add_loop_test(tc, parked_bytes_count_for_flow_control, 0, 2);
 	tcase_add_loop_test(tc, parked_blocks_count_for_flow_control, 0, 2);
 	tcase_add_test(tc, high_priority_messages_are_parked_without_limit);
-	tcase_add_loop_test(tc, the_drainer_of_parked_messages_wakes_writers_and_pollers,
-		0, 4);
+	tcase_add_loop_test(
+	    tc, the_drainer_of_parked_messages_wakes_writers_and_pollers, 0, 4);
 	tcase_add_test(tc, parked_messages_are_never_overtaken);
 }
 
@@ -1564,8 +1562,8 @@ procs_tests(Suite *s)
 {
 	TCase *tc = group(s, "qprocson and qprocsoff");
 
-	tcase_add_loop_test(tc, before_qprocson_messages_flow_around_the_module, 0,
-		KINDS);
+	tcase_add_loop_test(
+	    tc, before_qprocson_messages_flow_around_the_module, 0, KINDS);
 	tcase_add_test(tc, after_qprocsoff_messages_flow_around_the_module);
 	tcase_add_loop_test(tc, a_failed_open_is_undone, 0, KINDS);
 	tcase_add_test(tc, a_failed_driver_open_gives_its_errno_and_no_descriptor);

@@ -20,7 +20,7 @@
 #define LOWAT 40
 
 static int fd;
-static queue_t *q;		/* under test */
+static queue_t *q; /* under test */
 
 /* Driver, "mod", "up"; q is mod's read queue. */
 static void
@@ -102,7 +102,7 @@ banded(int b, size_t len)
 	return tm_msg(M_DATA, b, len, b);
 }
 
-/* ---- a new queue ---------------------------------------------------------- */
+/* ---- a new queue ------------------------------------------------------------------ */
 
 START_TEST(a_new_queue_takes_its_limits_from_module_info)
 {
@@ -157,7 +157,7 @@ START_TEST(rd_wr_and_otherq_go_between_the_pair)
 }
 END_TEST
 
-/* ---- order ------------------------------------------------------------------ */
+/* ---- order ------------------------------------------------------------------------ */
 
 START_TEST(ordinary_messages_leave_in_the_order_they_came)
 {
@@ -187,8 +187,8 @@ END_TEST
 
 START_TEST(high_priority_messages_are_fifo_whatever_their_type)
 {
-	static const unsigned char types[] = { M_PCPROTO, M_FLUSH, M_IOCACK,
-		M_ERROR, M_HANGUP, M_UNHANGUP, M_PCSIG, 0xff, QPCTL };
+	static const unsigned char types[] = {M_PCPROTO, M_FLUSH, M_IOCACK, M_ERROR,
+	    M_HANGUP, M_UNHANGUP, M_PCSIG, 0xff, QPCTL};
 	mblk_t *mp[sizeof(types)];
 	size_t i;
 
@@ -215,8 +215,8 @@ END_TEST
 
 START_TEST(bands_leave_highest_first_and_fifo_within)
 {
-	static const unsigned char in[] = { 0, 3, 7, 3, 0, 255, 7, 1, 255, 254, 3 };
-	static const int out[] = { 5, 8, 9, 2, 6, 1, 3, 10, 7, 0, 4 };
+	static const unsigned char in[] = {0, 3, 7, 3, 0, 255, 7, 1, 255, 254, 3};
+	static const int out[] = {5, 8, 9, 2, 6, 1, 3, 10, 7, 0, 4};
 	mblk_t *mp[sizeof(in)];
 	size_t i;
 
@@ -312,7 +312,7 @@ START_TEST(getq_then_putbq_restores_the_queue)
 }
 END_TEST
 
-/* ---- insq ---------------------------------------------------------------------- */
+/* ---- insq ------------------------------------------------------------------------- */
 
 static int
 rank(const mblk_t *mp)
@@ -322,7 +322,7 @@ rank(const mblk_t *mp)
 
 /* The standing queue of the insq tests: ranks 256 256 5 5 2 0 0. */
 enum { STAND = 7 };
-static const int stand_rank[STAND] = { 256, 256, 5, 5, 2, 0, 0 };
+static const int stand_rank[STAND] = {256, 256, 5, 5, 2, 0, 0};
 
 static mblk_t *
 of_rank(int r)
@@ -340,9 +340,9 @@ try_insq(int r, int pos)
 	for (i = 0; i < STAND; i++)
 		mp[i] = tm_queue(q, of_rank(stand_rank[i]));
 	legal = (pos == 0 || stand_rank[pos - 1] >= r) &&
-		(pos == STAND || stand_rank[pos] <= r);
+	    (pos == STAND || stand_rank[pos] <= r);
 	tm_assert(insq(q, pos < STAND ? mp[pos] : NULL, in) == legal,
-		"rank %d at %d should be %d", r, pos, legal);
+	    "rank %d at %d should be %d", r, pos, legal);
 	tm_assert(qsize(q) == STAND + legal, "rank %d at %d", r, pos);
 	for (i = 0; i < STAND; i++) {
 		if (legal && i == pos)
@@ -353,7 +353,7 @@ try_insq(int r, int pos)
 		tm_expect(q, in);
 	if (!legal) {
 		tm_assert(rank(in) == r && in->b_datap->db_ref == 1,
-			"the message was not left to its caller");
+		    "the message was not left to its caller");
 		freemsg(in);
 	}
 	tm_expect(q, NULL);
@@ -361,7 +361,7 @@ try_insq(int r, int pos)
 
 START_TEST(insq_accepts_exactly_the_positions_that_keep_the_order)
 {
-	static const int ranks[] = { 256, 255, 6, 5, 4, 3, 2, 1, 0 };
+	static const int ranks[] = {256, 255, 6, 5, 4, 3, 2, 1, 0};
 	size_t i;
 	int pos;
 
@@ -468,7 +468,7 @@ START_TEST(qsize_counts_messages_not_blocks)
 }
 END_TEST
 
-/* ---- counts and limits ---------------------------------------------------------------- */
+/* ---- counts and limits ------------------------------------------------------------ */
 
 START_TEST(the_count_is_the_bytes_of_all_blocks_of_any_type)
 {
@@ -477,7 +477,7 @@ START_TEST(the_count_is_the_bytes_of_all_blocks_of_any_type)
 	linkb(mp, norm(20));
 	linkb(mp, norm(0));
 	linkb(mp, tm_msg(M_CTL, 0, 3, 'c'));
-	mp->b_rptr += 2;		/* only what is still to be read */
+	mp->b_rptr += 2; /* only what is still to be read */
 	tm_queue(q, mp);
 	ck_assert_uint_eq(q->q_count, 28);
 	ck_assert_uint_eq(get_size(q, QCOUNT, 0), 28);
@@ -500,7 +500,7 @@ START_TEST(a_queue_is_full_at_exactly_the_high_water_mark_in_bytes)
 	rmvq(q, z);
 	freemsg(z);
 	ck_assert(full());
-	freemsg(getq(q));	/* 99 bytes go */
+	freemsg(getq(q)); /* 99 bytes go */
 	(void)a;
 	ck_assert(!full());
 	flushq(q, FLUSHALL);
@@ -549,11 +549,11 @@ START_TEST(fullness_ends_when_bytes_and_blocks_are_both_below)
 	ck_assert(full());
 	rmvq(q, big);
 	freemsg(big);
-	ck_assert(full());		/* 121 blocks, 1 byte */
+	ck_assert(full()); /* 121 blocks, 1 byte */
 	big = tm_queue(q, norm(150));
 	rmvq(q, many);
 	freemsg(many);
-	ck_assert(full());		/* 2 blocks, 151 bytes */
+	ck_assert(full()); /* 2 blocks, 151 bytes */
 	rmvq(q, big);
 	freemsg(big);
 	ck_assert(!full());
@@ -683,7 +683,7 @@ START_TEST(bands_go_with_their_queue)
 	}
 	ck_assert_int_eq(ustr_memstat(&after), 0);
 	ck_assert_msg(after.ms_used <= before.ms_used + 256 * 1024,
-		"arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
+	    "arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
 }
 END_TEST
 
@@ -707,7 +707,7 @@ START_TEST(a_band_without_memory_makes_putq_give_the_message_back)
 		n++;
 	ck_assert_int_eq(q->q_nband, n);
 	tm_relent(-1);
-	mp->b_band = 0;			/* the queue still works */
+	mp->b_band = 0; /* the queue still works */
 	tm_queue(q, mp);
 	ck_assert_uint_eq(q->q_count, 10);
 	tm_expect(q, mp);
@@ -715,7 +715,7 @@ START_TEST(a_band_without_memory_makes_putq_give_the_message_back)
 }
 END_TEST
 
-/* ---- flushing ------------------------------------------------------------------------- */
+/* ---- flushing --------------------------------------------------------------------- */
 
 START_TEST(flushall_removes_everything)
 {
@@ -743,8 +743,7 @@ START_TEST(flushdata_removes_the_four_data_types_and_keeps_the_rest_in_order)
 	ck_assert_uint_eq(q->q_count, 252 * 3);
 	for (hi = 1; hi >= 0; hi--)
 		for (t = hi ? 0x80 : 0; t < (hi ? 0x100 : 0x80); t++)
-			if (t != M_DATA && t != M_PROTO && t != M_PCPROTO &&
-			    t != M_DELAY)
+			if (t != M_DATA && t != M_PROTO && t != M_PCPROTO && t != M_DELAY)
 				tm_expect(q, mp[t]);
 	tm_expect(q, NULL);
 }
@@ -770,7 +769,8 @@ START_TEST(all_counters_return_to_zero_after_a_flush)
 	int i;
 
 	for (i = 0; i < 2000; i++)
-		tm_queue(q, tm_chain(i % 11 ? M_DATA : M_PCPROTO, i % 10, i % 4 + 1,
+		tm_queue(q,
+		    tm_chain(i % 11 ? M_DATA : M_PCPROTO, i % 10, i % 4 + 1,
 			(size_t)(i % 60), i));
 	ck_assert(full());
 	flushq(q, FLUSHALL);
@@ -902,7 +902,7 @@ START_TEST(a_flush_frees_each_message_once)
 }
 END_TEST
 
-/* ---- strqget, strqset -------------------------------------------------------------------- */
+/* ---- strqget, strqset ------------------------------------------------------------- */
 
 START_TEST(strqget_reads_every_field_of_the_queue)
 {
@@ -963,13 +963,13 @@ START_TEST(strqset_sets_the_four_limits)
 	ck_assert_int_eq(strqset(q, QMAXPSZ, 0, INFPSZ), 0);
 	ck_assert_int_eq(strqget(q, QMAXPSZ, 0, &sz), 0);
 	ck_assert_int_eq(sz, INFPSZ);
-	ck_assert_uint_eq(WR(q)->q_hiwat, HIWAT);	/* the other side is not */
+	ck_assert_uint_eq(WR(q)->q_hiwat, HIWAT); /* the other side is not */
 }
 END_TEST
 
 START_TEST(strqset_refuses_the_read_only_fields)
 {
-	static const qfields_t ro[] = { QCOUNT, QFIRST, QLAST, QFLAG };
+	static const qfields_t ro[] = {QCOUNT, QFIRST, QLAST, QFLAG};
 	mblk_t *mp = tm_queue(q, norm(10));
 	unsigned int flag = q->q_flag;
 	size_t i;
@@ -989,7 +989,7 @@ END_TEST
 
 START_TEST(unknown_fields_are_einval)
 {
-	static const int bad[] = { QBAD, QBAD + 1, 1000, -1 };
+	static const int bad[] = {QBAD, QBAD + 1, 1000, -1};
 	char room[64] = "";
 	size_t i;
 
@@ -1036,7 +1036,7 @@ START_TEST(a_new_high_water_mark_rules_the_next_message)
 	freemsg(getq(q));
 	ck_assert_int_eq(strqset(q, QHIWAT, 0, 1), 0);
 	ck_assert_int_eq(strqset(q, QLOWAT, 0, 0), 0);
-	tm_queue(q, norm(0));		/* one block */
+	tm_queue(q, norm(0)); /* one block */
 	ck_assert(full());
 	freemsg(getq(q));
 	ck_assert(!full());
@@ -1076,13 +1076,13 @@ START_TEST(moving_the_high_water_mark_of_a_band_decides_its_fullness_anew)
 }
 END_TEST
 
-/* ---- random operations against a model --------------------------------------------------- */
+/* ---- random operations against a model -------------------------------------------- */
 
 enum { MOST = 60, BANDS = 256 };
 
 struct qmodel {
 	queue_t *q;
-	queue_t *back;		/* what a back-enable enables */
+	queue_t *back; /* what a back-enable enables */
 	mblk_t *mp[MOST + 1];
 	int n;
 	int nband;
@@ -1091,18 +1091,17 @@ struct qmodel {
 	char wantw[BANDS];
 	int wantr;
 	int noenb;
-	int enabled;		/* the queue, since the last kick */
-	int backed;		/* the one behind, since the last kick */
-	int many;		/* use high bands too */
+	int enabled; /* the queue, since the last kick */
+	int backed;  /* the one behind, since the last kick */
+	int many;    /* use high bands too */
 	struct tm_rand r;
 	unsigned long long seed;
 	int op;
 	int what;
 };
 
-#define MODEL_ASSERT(m, expr)                                                  \
-	tm_assert(expr, "seed %llu, operation %d (%d)", (m)->seed, (m)->op,   \
-		(m)->what)
+#define MODEL_ASSERT(m, expr) \
+	tm_assert(expr, "seed %llu, operation %d (%d)", (m)->seed, (m)->op, (m)->what)
 
 static int
 band_of(const mblk_t *mp)
@@ -1203,8 +1202,8 @@ learn_bands(struct qmodel *m, int b)
 static mblk_t *
 random_msg(struct qmodel *m)
 {
-	static const unsigned char types[] = { M_DATA, M_DATA, M_PROTO, M_CTL,
-		M_DELAY, M_SIG, M_PCPROTO, M_FLUSH, M_IOCACK };
+	static const unsigned char types[] = {
+	    M_DATA, M_DATA, M_PROTO, M_CTL, M_DELAY, M_SIG, M_PCPROTO, M_FLUSH, M_IOCACK};
 	int type = types[tm_below(&m->r, sizeof(types))], b = 0;
 	mblk_t *mp;
 
@@ -1239,8 +1238,8 @@ model_back_enable(struct qmodel *m, int b)
 	size_t bytes, blocks;
 
 	tally(m, b, &bytes, &blocks);
-	if (!m->wantw[b] || (m->lowat[b] &&
-	    (bytes >= m->lowat[b] || blocks >= m->lowat[b])))
+	if (!m->wantw[b] ||
+	    (m->lowat[b] && (bytes >= m->lowat[b] || blocks >= m->lowat[b])))
 		return;
 	m->wantw[b] = 0;
 	m->backed = 1;
@@ -1290,7 +1289,7 @@ op_insq(struct qmodel *m)
 	int at = (int)tm_below(&m->r, (unsigned)m->n + 1), legal;
 
 	legal = (at == 0 || rank(m->mp[at - 1]) >= rank(mp)) &&
-		(at == m->n || rank(m->mp[at]) <= rank(mp));
+	    (at == m->n || rank(m->mp[at]) <= rank(mp));
 	if (m->n == MOST) {
 		freemsg(mp);
 		return;
@@ -1298,8 +1297,8 @@ op_insq(struct qmodel *m)
 	MODEL_ASSERT(m, insq(m->q, at < m->n ? m->mp[at] : NULL, mp) == legal);
 	if (!legal) {
 		/* whether it made the band first is its own affair */
-		MODEL_ASSERT(m, m->q->q_nband <= m->nband ||
-			m->q->q_nband == band_of(mp));
+		MODEL_ASSERT(
+		    m, m->q->q_nband <= m->nband || m->q->q_nband == band_of(mp));
 		learn_bands(m, m->q->q_nband);
 		freemsg(mp);
 		return;
@@ -1348,12 +1347,12 @@ op_rmvq(struct qmodel *m)
 static void
 model_flush(struct qmodel *m, int b, int flag)
 {
-	char hit[BANDS] = { 0 };
+	char hit[BANDS] = {0};
 	int i;
 
 	for (i = 0; i < m->n; i++) {
-		if ((b >= 0 && band_of(m->mp[i]) != b) || (flag == FLUSHDATA &&
-		    !datamsg(m->mp[i]->b_datap->db_type)))
+		if ((b >= 0 && band_of(m->mp[i]) != b) ||
+		    (flag == FLUSHDATA && !datamsg(m->mp[i]->b_datap->db_type)))
 			continue;
 		hit[band_of(m->mp[i])] = 1;
 		model_remove(m, i--);
@@ -1405,10 +1404,10 @@ op_marks(struct qmodel *m)
 	m->lowat[b] = tm_below(&m->r, (unsigned)m->hiwat[b] + 1);
 	/* keep low <= high at every moment */
 	MODEL_ASSERT(m, strqset(m->q, QLOWAT, (unsigned char)b, 0) == 0);
-	MODEL_ASSERT(m, strqset(m->q, QHIWAT, (unsigned char)b,
-		(intptr_t)m->hiwat[b]) == 0);
-	MODEL_ASSERT(m, strqset(m->q, QLOWAT, (unsigned char)b,
-		(intptr_t)m->lowat[b]) == 0);
+	MODEL_ASSERT(
+	    m, strqset(m->q, QHIWAT, (unsigned char)b, (intptr_t)m->hiwat[b]) == 0);
+	MODEL_ASSERT(
+	    m, strqset(m->q, QLOWAT, (unsigned char)b, (intptr_t)m->lowat[b]) == 0);
 }
 
 static void
@@ -1444,9 +1443,9 @@ op_kick(struct qmodel *m)
 static void
 model_run(struct qmodel *m, int ops)
 {
-	static void (*const op[])(struct qmodel *) = { op_putq, op_putq, op_putq,
-		op_putbq, op_insq, op_getq, op_getq, op_getq, op_rmvq, op_flush,
-		op_canput, op_canput, op_marks, op_enable, op_kick };
+	static void (*const op[])(struct qmodel *) = {op_putq, op_putq, op_putq, op_putbq,
+	    op_insq, op_getq, op_getq, op_getq, op_rmvq, op_flush, op_canput, op_canput,
+	    op_marks, op_enable, op_kick};
 
 	m->hiwat[0] = m->q->q_hiwat;
 	m->lowat[0] = m->q->q_lowat;
@@ -1477,7 +1476,7 @@ START_TEST(random_operations_agree_with_a_naive_model)
 }
 END_TEST
 
-/* ---- the suite ------------------------------------------------------------------------------ */
+/* ---- the suite -------------------------------------------------------------------- */
 
 static TCase *
 group(Suite *s, const char *name)
@@ -1543,8 +1542,8 @@ flush_tests(Suite *s)
 	TCase *tc = group(s, "flush");
 
 	tcase_add_test(tc, flushall_removes_everything);
-	tcase_add_test(tc,
-		flushdata_removes_the_four_data_types_and_keeps_the_rest_in_order);
+	tcase_add_test(
+	    tc, flushdata_removes_the_four_data_types_and_keeps_the_rest_in_order);
 	tcase_add_test(tc, flushdata_looks_at_bands_too);
 	tcase_add_test(tc, all_counters_return_to_zero_after_a_flush);
 	tcase_add_test(tc, flushband_removes_only_its_band);
@@ -1569,8 +1568,8 @@ field_tests(Suite *s)
 	tcase_add_test(tc, strqset_creates_the_band_it_names);
 	tcase_add_test(tc, a_new_high_water_mark_rules_the_next_message);
 	tcase_add_test(tc, moving_the_high_water_mark_decides_fullness_anew);
-	tcase_add_test(tc,
-		moving_the_high_water_mark_of_a_band_decides_its_fullness_anew);
+	tcase_add_test(
+	    tc, moving_the_high_water_mark_of_a_band_decides_its_fullness_anew);
 }
 
 static void

@@ -17,7 +17,7 @@
 #include <unistd.h>
 #include <ustreams.h>
 
-/* ---- a module of its own, so that tables can be bad ------------------------ */
+/* ---- a module of its own, so that tables can be bad ------------------------------- */
 
 static int
 open_plain(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
@@ -45,11 +45,10 @@ put_plain(queue_t *q, mblk_t *mp)
 	return 0;
 }
 
-static struct module_info info = { 1, "plain", 0, INFPSZ, 1000, 100 };
-static struct qinit rinit = { put_plain, NULL, open_plain, close_plain, NULL, &info,
-	NULL };
-static struct qinit winit = { put_plain, NULL, NULL, NULL, NULL, &info, NULL };
-static struct streamtab plain = { &rinit, &winit, NULL, NULL };
+static struct module_info info = {1, "plain", 0, INFPSZ, 1000, 100};
+static struct qinit rinit = {put_plain, NULL, open_plain, close_plain, NULL, &info, NULL};
+static struct qinit winit = {put_plain, NULL, NULL, NULL, NULL, &info, NULL};
+static struct streamtab plain = {&rinit, &winit, NULL, NULL};
 
 static int
 module(const char *name, int flags)
@@ -96,7 +95,7 @@ a_pipe(void)
 	return tm_track(fd[0]);
 }
 
-/* ---- names ------------------------------------------------------------------- */
+/* ---- names ------------------------------------------------------------------------ */
 
 START_TEST(names_have_one_to_eight_characters)
 {
@@ -198,22 +197,23 @@ START_TEST(bad_tables_are_einval)
 	ck_assert_int_eq(ustr_register_module("bad", &st, D_MP), -1);
 	ck_assert_int_eq(errno, EINVAL);
 	ck_assert_int_eq(forget("bad"), ENOENT);
-	ck_assert_int_eq(module("bad", D_MP), 0);	/* the name is still free */
+	ck_assert_int_eq(module("bad", D_MP), 0); /* the name is still free */
 	ck_assert_int_eq(forget("bad"), 0);
 }
 END_TEST
 
-/* ---- flags ---------------------------------------------------------------------- */
+/* ---- flags ------------------------------------------------------------------------ */
 
 START_TEST(every_inner_perimeter_may_be_asked_for)
 {
-	static const int good[] = { 0, D_NEW, D_MP, D_MTPERQ, D_MTQPAIR, D_MTPERMOD,
-		D_MP | D_MTPERQ, D_MP | D_MTQPAIR, D_MP | D_MTPERMOD };
+	static const int good[] = {0, D_NEW, D_MP, D_MTPERQ, D_MTQPAIR, D_MTPERMOD,
+	    D_MP | D_MTPERQ, D_MP | D_MTQPAIR, D_MP | D_MTPERMOD};
 	int fd = a_pipe();
 	size_t i;
 
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		ck_assert_msg(module("flags", good[i]) == 0, "flags %#x", (unsigned)good[i]);
+		ck_assert_msg(
+		    module("flags", good[i]) == 0, "flags %#x", (unsigned)good[i]);
 		ck_assert_int_eq(push(fd, "flags"), 0);
 		ck_assert_int_eq(str_write(fd, "x", 1), 1);
 		ck_assert_int_eq(str_ioctl(fd, I_POP, 0), 0);
@@ -229,29 +229,29 @@ END_TEST
 START_TEST(bad_combinations_of_flags_are_einval)
 {
 	static const int bad[] = {
-		D_MP | D_MTPERMOD | D_MTOUTPERIM,	/* one or the other */
-		D_MTPERMOD | D_MTOUTPERIM,
-		D_MP | D_MTOCEXCL,			/* exclusive of what? */
-		D_MP | D_MTPERQ | D_MTOCEXCL,
-		D_MP | D_MTPUTSHARED,			/* share what? */
-		D_MP | 0x2,				/* unknown bits */
-		D_MP | 0x400000,
-		0x40000000,
-		-1,
+	    D_MP | D_MTPERMOD | D_MTOUTPERIM, /* one or the other */
+	    D_MTPERMOD | D_MTOUTPERIM,
+	    D_MP | D_MTOCEXCL, /* exclusive of what? */
+	    D_MP | D_MTPERQ | D_MTOCEXCL,
+	    D_MP | D_MTPUTSHARED, /* share what? */
+	    D_MP | 0x2,		  /* unknown bits */
+	    D_MP | 0x400000,
+	    0x40000000,
+	    -1,
 	};
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		ck_assert_msg(module("flags", bad[i]) == EINVAL, "flags %#x",
-			(unsigned)bad[i]);
-		ck_assert_msg(driver("flags", bad[i]) == EINVAL, "flags %#x",
-			(unsigned)bad[i]);
+		ck_assert_msg(
+		    module("flags", bad[i]) == EINVAL, "flags %#x", (unsigned)bad[i]);
+		ck_assert_msg(
+		    driver("flags", bad[i]) == EINVAL, "flags %#x", (unsigned)bad[i]);
 		ck_assert_int_eq(forget("flags"), ENOENT);
 	}
 }
 END_TEST
 
-/* ---- modules are not drivers ----------------------------------------------------- */
+/* ---- modules are not drivers ------------------------------------------------------ */
 
 START_TEST(a_module_cannot_be_opened)
 {
@@ -310,7 +310,7 @@ START_TEST(i_find_and_i_look_name_what_was_registered)
 }
 END_TEST
 
-/* ---- forgetting -------------------------------------------------------------------- */
+/* ---- forgetting ------------------------------------------------------------------- */
 
 START_TEST(an_unknown_name_cannot_be_forgotten)
 {
@@ -335,7 +335,7 @@ START_TEST(a_pushed_module_is_busy)
 	ck_assert_int_eq(forget("busy"), EBUSY);
 	ck_assert_int_eq(str_ioctl(fd, I_POP, 0), 0);
 	ck_assert_int_eq(forget("busy"), EBUSY);
-	ck_assert_int_eq(str_write(fd, "x", 1), 1);	/* and it goes on working */
+	ck_assert_int_eq(str_write(fd, "x", 1), 1); /* and it goes on working */
 	ck_assert_int_eq(str_ioctl(fd, I_POP, 0), 0);
 	ck_assert_int_eq(forget("busy"), 0);
 }
@@ -369,7 +369,7 @@ open_fails(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
 START_TEST(a_failed_open_leaves_nothing_busy)
 {
 	struct qinit r = rinit;
-	struct streamtab st = { &r, &winit, NULL, NULL };
+	struct streamtab st = {&r, &winit, NULL, NULL};
 	int fd = a_pipe();
 
 	r.qi_qopen = open_fails;
@@ -398,6 +398,111 @@ START_TEST(a_name_may_be_used_again_with_another_table)
 }
 END_TEST
 
+static char trace[16];
+
+static void
+note(char c)
+{
+	size_t n = strlen(trace);
+
+	if (n < sizeof(trace) - 1)
+		trace[n] = c;
+}
+
+static int
+noting_rput(queue_t *q, mblk_t *mp)
+{
+	(void)q;
+	note('r');
+	freemsg(mp);
+	return 0;
+}
+
+static int
+noting_wput(queue_t *q, mblk_t *mp)
+{
+	note('<');
+	(void)putctl(RD(q), M_CTL);
+	note('>');
+	putnext(q, mp);
+	return 0;
+}
+
+static int
+other_wput(queue_t *q, mblk_t *mp)
+{
+	note('[');
+	(void)putctl(RD(q), M_CTL);
+	note(']');
+	putnext(q, mp);
+	return 0;
+}
+
+START_TEST(a_name_used_again_has_its_new_flags_and_procedures)
+{
+	static const struct {
+		int flags;
+		int other;
+		const char *want;
+	} turn[] = {
+	    {D_MP, 0, "<r>"},
+	    {D_MTPERMOD, 0, "<>r"},
+	    {D_MTPERMOD, 1, "[]r"},
+	    {D_MP, 1, "[r]"},
+	    {D_MP, 0, "<r>"},
+	    {D_MTQPAIR, 0, "<>r"},
+	    {D_MTPERQ, 0, "<r>"},
+	    {0, 1, "[]r"},
+	};
+	struct qinit r = rinit, w = winit;
+	struct streamtab st = {&r, &w, NULL, NULL};
+	int fd = a_pipe();
+	size_t i;
+
+	r.qi_putp = noting_rput;
+	for (i = 0; i < 5 * sizeof(turn) / sizeof(turn[0]); i++) {
+		size_t t = i % (sizeof(turn) / sizeof(turn[0]));
+
+		if (i % 3 == 0) { /* a driver of that name in between */
+			ck_assert_int_eq(driver("again", turn[t].flags), 0);
+			ck_assert_int_eq(push(fd, "again"), EINVAL);
+			ck_assert_int_eq(forget("again"), 0);
+		}
+		w.qi_putp = turn[t].other ? other_wput : noting_wput;
+		ck_assert_int_eq(ustr_register_module("again", &st, turn[t].flags), 0);
+		ck_assert_int_eq(push(fd, "again"), 0);
+		memset(trace, 0, sizeof(trace));
+		ck_assert_int_eq(str_write(fd, "x", 1), 1);
+		ck_assert_msg(strcmp(trace, turn[t].want) == 0, "turn %zu: %s, not %s", i,
+		    trace, turn[t].want);
+		ck_assert_int_eq(str_ioctl(fd, I_POP, 0), 0);
+		ck_assert_int_eq(forget("again"), 0);
+	}
+}
+END_TEST
+
+START_TEST(registering_and_forgetting_for_long_leaks_nothing)
+{
+	static const int flags[] = {D_MP, D_MTPERQ, D_MTPERMOD, 0};
+	struct ustr_memstat before, after;
+	char name[16];
+	int i, n = tm_scale(20000);
+
+	for (i = 0; i < n; i++) {
+		if (i == n / 10)
+			ck_assert_int_eq(ustr_memstat(&before), 0);
+		snprintf(name, sizeof(name), "n%d", i % 50);
+		tm_assert(module(name, flags[i % 4]) == 0, "round %d", i);
+		tm_assert(forget(name) == 0, "round %d", i);
+		tm_assert(driver(name, flags[(i / 50) % 4]) == 0, "round %d", i);
+		tm_assert(forget(name) == 0, "round %d", i);
+	}
+	ck_assert_int_eq(ustr_memstat(&after), 0);
+	ck_assert_msg(after.ms_used <= before.ms_used + 128 * 1024,
+	    "arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
+}
+END_TEST
+
 START_TEST(a_full_registry_says_so_and_recovers)
 {
 	char name[16];
@@ -410,8 +515,8 @@ START_TEST(a_full_registry_says_so_and_recovers)
 			break;
 	}
 	ck_assert_int_ge(n, 32);
-	ck_assert_msg(n == 100000 || error == ENOSPC || error == ENOMEM, "%s",
-		strerror(error));
+	ck_assert_msg(
+	    n == 100000 || error == ENOSPC || error == ENOMEM, "%s", strerror(error));
 	for (i = 0; i < n; i++) {
 		snprintf(name, sizeof(name), "m%d", i);
 		tm_assert(forget(name) == 0, "%s", name);
@@ -424,9 +529,9 @@ END_TEST
 START_TEST(the_tables_are_copied)
 {
 	static char name[] = "copied";
-	struct module_info mi = { 5, "inner", 3, 900, 700, 300 };
+	struct module_info mi = {5, "inner", 3, 900, 700, 300};
 	struct qinit r = rinit, w = winit;
-	struct streamtab st = { &r, &w, NULL, NULL };
+	struct streamtab st = {&r, &w, NULL, NULL};
 	char label[] = "copied";
 	int fd = a_pipe();
 
@@ -438,7 +543,7 @@ START_TEST(the_tables_are_copied)
 	memset(&mi, 0xff, sizeof(mi));
 	memset(label, 'z', 6);
 	ck_assert_int_eq(push(fd, name), 0);
-	ck_assert_int_eq(str_write(fd, "x", 1), -1);	/* minpsz is 3 */
+	ck_assert_int_eq(str_write(fd, "x", 1), -1); /* minpsz is 3 */
 	ck_assert_int_eq(errno, ERANGE);
 	ck_assert_int_eq(str_write(fd, "xyz", 3), 3);
 	ck_assert_int_eq(str_ioctl(fd, I_POP, 0), 0);
@@ -469,8 +574,9 @@ START_TEST(of_threads_registering_one_name_exactly_one_wins)
 		atomic_store(&winners, 0);
 		atomic_store(&losers, 0);
 		for (i = 0; i < 8; i++)
-			ck_assert_int_eq(pthread_create(&t[i], NULL, race_to_register,
-				(void *)"race"), 0);
+			ck_assert_int_eq(
+			    pthread_create(&t[i], NULL, race_to_register, (void *)"race"),
+			    0);
 		for (i = 0; i < 8; i++)
 			pthread_join(t[i], NULL);
 		ck_assert_int_eq(atomic_load(&winners), 1);
@@ -480,7 +586,7 @@ START_TEST(of_threads_registering_one_name_exactly_one_wins)
 }
 END_TEST
 
-/* ---- what open and close are given --------------------------------------------------- */
+/* ---- what open and close are given ------------------------------------------------ */
 
 START_TEST(a_module_is_opened_with_modopen)
 {
@@ -602,9 +708,9 @@ START_TEST(a_new_queue_has_a_null_q_ptr)
 	int fd;
 
 	tm_register("drv", TM_DRIVER, D_MP, 100, 10);
-	fd = tm_open("drv");		/* sets q_ptr of both sides */
+	fd = tm_open("drv"); /* sets q_ptr of both sides */
 	tm_close(fd);
-	fd = tm_open("drv");		/* open_any saw NULL again */
+	fd = tm_open("drv"); /* open_any saw NULL again */
 	ck_assert_int_eq(tm_newest->opens, 1);
 	tm_close(fd);
 }
@@ -612,8 +718,8 @@ END_TEST
 
 START_TEST(makedevice_getmajor_and_getminor_agree)
 {
-	static const unsigned v[] = { 0, 1, 255, 256, 65535, 65536, 0x7fffffff,
-		0xffffffff };
+	static const unsigned v[] = {
+	    0, 1, 255, 256, 65535, 65536, 0x7fffffff, 0xffffffff};
 	size_t i, k;
 	dev_t d;
 
@@ -628,7 +734,7 @@ END_TEST
 
 START_TEST(kmem_alloc_gives_aligned_memory_of_its_own)
 {
-	static const size_t sizes[] = { 1, 63, 64, 65, 1000, 4096, 100000, 1048576 };
+	static const size_t sizes[] = {1, 63, 64, 65, 1000, 4096, 100000, 1048576};
 	enum { N = sizeof(sizes) / sizeof(sizes[0]) };
 	unsigned char *p[N];
 	size_t i, k;
@@ -668,7 +774,7 @@ START_TEST(opening_pushing_and_closing_for_long_leaks_nothing)
 		if (i == n / 4)
 			ck_assert_int_eq(ustr_memstat(&before), 0);
 		fd = str_open(i & 1 ? "/dev/streams/leakd" : "/dev/streams/leakd/7",
-			O_RDWR | O_NONBLOCK);
+		    O_RDWR | O_NONBLOCK);
 		tm_assert(fd >= 0, "round %d: %s", i, strerror(errno));
 		tm_assert(push(fd, "leak") == 0 && push(fd, "leak") == 0, "round %d", i);
 		tm_assert(str_write(fd, "x", 1) == 1, "round %d", i);
@@ -681,13 +787,13 @@ START_TEST(opening_pushing_and_closing_for_long_leaks_nothing)
 	}
 	ck_assert_int_eq(ustr_memstat(&after), 0);
 	ck_assert_msg(after.ms_used <= before.ms_used + 256 * 1024,
-		"arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
+	    "arena grew from %zu to %zu bytes", before.ms_used, after.ms_used);
 	ck_assert_int_eq(forget("leak"), 0);
 	ck_assert_int_eq(forget("leakd"), 0);
 }
 END_TEST
 
-/* ---- over fork --------------------------------------------------------------------------- */
+/* ---- over fork -------------------------------------------------------------------- */
 
 /* In the child: status 0, or which check failed. */
 static int
@@ -718,7 +824,7 @@ START_TEST(a_module_registered_before_fork_is_pushed_by_the_child_and_seen_here)
 		_exit(child_pushes(fd[0]));
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %#x",
-		(unsigned)status);
+	    (unsigned)status);
 	ck_assert_int_eq(str_ioctl(fd[0], I_LOOK, name), 0);
 	ck_assert_str_eq(name, "shared");
 	ck_assert_int_eq(forget("shared"), EBUSY);
@@ -742,7 +848,7 @@ START_TEST(a_driver_a_dead_child_held_is_free_soon_after_the_last_close)
 	pid = fork();
 	ck_assert_int_ge(pid, 0);
 	if (pid == 0)
-		_exit(0);		/* without the exit handlers */
+		_exit(0); /* without the exit handlers */
 	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	tm_close(fd);
 	for (ms = 0; (error = forget("mortal")) == EBUSY && ms < 2000; ms += 10)
@@ -751,7 +857,7 @@ START_TEST(a_driver_a_dead_child_held_is_free_soon_after_the_last_close)
 }
 END_TEST
 
-/* ---- the suite ----------------------------------------------------------------------------- */
+/* ---- the suite -------------------------------------------------------------------- */
 
 static TCase *
 group(Suite *s, const char *name)
@@ -793,6 +899,8 @@ forget_tests(Suite *s)
 	tcase_add_test(tc, an_open_driver_is_busy);
 	tcase_add_test(tc, a_failed_open_leaves_nothing_busy);
 	tcase_add_test(tc, a_name_may_be_used_again_with_another_table);
+	tcase_add_test(tc, a_name_used_again_has_its_new_flags_and_procedures);
+	tcase_add_test(tc, registering_and_forgetting_for_long_leaks_nothing);
 	tcase_add_test(tc, a_full_registry_says_so_and_recovers);
 	tcase_add_test(tc, the_tables_are_copied);
 	tcase_add_test(tc, of_threads_registering_one_name_exactly_one_wins);
@@ -815,9 +923,9 @@ open_tests(Suite *s)
 	tcase_add_test(tc, opening_pushing_and_closing_for_long_leaks_nothing);
 	if (tm_may_fork()) {
 		tcase_add_test(tc,
-			a_module_registered_before_fork_is_pushed_by_the_child_and_seen_here);
-		tcase_add_test(tc,
-			a_driver_a_dead_child_held_is_free_soon_after_the_last_close);
+		    a_module_registered_before_fork_is_pushed_by_the_child_and_seen_here);
+		tcase_add_test(
+		    tc, a_driver_a_dead_child_held_is_free_soon_after_the_last_close);
 	}
 }
 

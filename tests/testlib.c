@@ -58,7 +58,7 @@ static unsigned next_minor;
 static void (*hook)(queue_t *, void *);
 static void *hook_arg;
 
-/* ---- the procedures --------------------------------------------------- */
+/* ---- the procedures --------------------------------------------------------------- */
 
 struct tm_side *
 tm_side(queue_t *q)
@@ -211,8 +211,7 @@ tm_forward(queue_t *q)
 	mblk_t *mp;
 
 	while ((mp = getq(q))) {
-		if (mp->b_datap->db_type < QPCTL &&
-		    !bcanputnext(q, mp->b_band)) {
+		if (mp->b_datap->db_type < QPCTL && !bcanputnext(q, mp->b_band)) {
 			putbq(q, mp);
 			break;
 		}
@@ -231,7 +230,7 @@ tm_drain(queue_t *q)
 	return 0;
 }
 
-/* ---- registration and streams ------------------------------------------ */
+/* ---- registration and streams ----------------------------------------------------- */
 
 void
 tm_register(const char *name, int what, int flags, size_t hiwat, size_t lowat)
@@ -243,19 +242,19 @@ tm_register(const char *name, int what, int flags, size_t hiwat, size_t lowat)
 	ck_assert_int_lt(nregistered, MAXREG);
 	snprintf(t->name, sizeof(t->name), "%s", name);
 	t->mi = (struct module_info){
-		.mi_idnum = 77,
-		.mi_idname = t->name,
-		.mi_minpsz = 0,
-		.mi_maxpsz = INFPSZ,
-		.mi_hiwat = hiwat,
-		.mi_lowat = lowat,
+	    .mi_idnum = 77,
+	    .mi_idname = t->name,
+	    .mi_minpsz = 0,
+	    .mi_maxpsz = INFPSZ,
+	    .mi_hiwat = hiwat,
+	    .mi_lowat = lowat,
 	};
 	t->r = (struct qinit){
-		.qi_putp = put_any,
-		.qi_srvp = what & TM_RSRV ? srv_any : NULL,
-		.qi_qopen = open_any,
-		.qi_qclose = close_any,
-		.qi_minfo = &t->mi,
+	    .qi_putp = put_any,
+	    .qi_srvp = what & TM_RSRV ? srv_any : NULL,
+	    .qi_qopen = open_any,
+	    .qi_qclose = close_any,
+	    .qi_minfo = &t->mi,
 	};
 	t->w = t->r;
 	t->w.qi_srvp = what & TM_WSRV ? srv_any : NULL;
@@ -297,8 +296,8 @@ tm_push(int fd, const char *module)
 {
 	struct tm_inst *was = tm_newest;
 
-	ck_assert_msg(str_ioctl(fd, I_PUSH, module) == 0, "push %s: %s", module,
-		strerror(errno));
+	ck_assert_msg(
+	    str_ioctl(fd, I_PUSH, module) == 0, "push %s: %s", module, strerror(errno));
 	ck_assert_int_lt(nstack, MAXSTACK);
 	stack[nstack++] = tm_newest != was ? tm_newest->rd.q : NULL;
 }
@@ -407,7 +406,7 @@ tm_teardown(void)
 	for (i = 0; i < nregistered; i++) {
 		error = forget(registered[i]->name);
 		ck_assert_msg(error == 0, "unregister %s: %s", registered[i]->name,
-			strerror(error));
+		    strerror(error));
 		free(registered[i]);
 	}
 	nregistered = 0;
@@ -418,7 +417,7 @@ tm_teardown(void)
 	nstack = 0;
 }
 
-/* ---- messages ------------------------------------------------------------ */
+/* ---- messages --------------------------------------------------------------------- */
 
 mblk_t *
 tm_msg(int type, int band, size_t len, int fill)
@@ -462,13 +461,13 @@ tm_expect(queue_t *q, mblk_t *mp)
 	freemsg(got);
 }
 
-/* ---- running out ----------------------------------------------------------- */
+/* ---- running out ------------------------------------------------------------------ */
 
-static mblk_t *hoard;		/* big blocks, by b_next */
-static mblk_t *small;		/* small blocks */
-static mblk_t *headers;		/* dups */
-static void **kmem;		/* kmem_alloc(64) areas, linked by first word */
-static void **kmem_big;		/* larger ones; second word is the size */
+static mblk_t *hoard;	/* big blocks, by b_next */
+static mblk_t *small;	/* small blocks */
+static mblk_t *headers; /* dups */
+static void **kmem;	/* kmem_alloc(64) areas, linked by first word */
+static void **kmem_big; /* larger ones; second word is the size */
 
 static int
 take_one(mblk_t **list, mblk_t *mp)
@@ -545,7 +544,7 @@ tm_relent(int n)
 	}
 }
 
-/* ---- the surroundings -------------------------------------------------------- */
+/* ---- the surroundings ------------------------------------------------------------- */
 
 int
 tm_heap_malloc(void)
@@ -584,7 +583,7 @@ tm_scale(int n)
 void
 tm_msleep(int ms)
 {
-	struct timespec ts = { ms / 1000, ms % 1000 * 1000000L };
+	struct timespec ts = {ms / 1000, ms % 1000 * 1000000L};
 
 	nanosleep(&ts, NULL);
 }

@@ -25,10 +25,10 @@
 /*
  * For the inner loops: Check's own macros log every success to a file.
  */
-#define tm_assert(expr, ...)                                                  \
-	do {                                                                  \
-		if (!(expr))                                                  \
-			ck_abort_msg(#expr ": " __VA_ARGS__);                 \
+#define tm_assert(expr, ...)                                  \
+	do {                                                  \
+		if (!(expr))                                  \
+			ck_abort_msg(#expr ": " __VA_ARGS__); \
 	} while (0)
 
 /* The kick: a high-priority type nothing else uses. */
@@ -37,18 +37,18 @@
 /* What to register. */
 #define TM_MODULE 0x00
 #define TM_DRIVER 0x01
-#define TM_RSRV 0x02	/* the read side has a service procedure */
-#define TM_WSRV 0x04	/* the write side has one */
+#define TM_RSRV 0x02 /* the read side has a service procedure */
+#define TM_WSRV 0x04 /* the write side has one */
 #define TM_SRV (TM_RSRV | TM_WSRV)
 
 /* One queue of an instance. */
 struct tm_side {
 	queue_t *q;
-	int (*put)(queue_t *, mblk_t *);	/* NULL: pass on */
-	int (*srv)(queue_t *);			/* NULL: count only */
-	atomic_int puts;			/* messages, kicks excepted */
-	atomic_int srvs;			/* service runs */
-	void *arg;				/* the test's own */
+	int (*put)(queue_t *, mblk_t *); /* NULL: pass on */
+	int (*srv)(queue_t *);		 /* NULL: count only */
+	atomic_int puts;		 /* messages, kicks excepted */
+	atomic_int srvs;		 /* service runs */
+	void *arg;			 /* the test's own */
 };
 
 /* An instance; it stays readable after close until tm_teardown(). */
@@ -56,13 +56,13 @@ struct tm_inst {
 	struct tm_side rd;
 	struct tm_side wr;
 	char name[16];
-	int opens;			/* calls of the open routine */
-	atomic_int closes;		/* calls of the close routine */
-	dev_t dev;			/* what the open routine was given */
+	int opens;	   /* calls of the open routine */
+	atomic_int closes; /* calls of the close routine */
+	dev_t dev;	   /* what the open routine was given */
 	int oflag;
 	int sflag;
 	uid_t uid;
-	struct tm_inst *next;		/* older */
+	struct tm_inst *next; /* older */
 };
 
 /* Called by every open routine before qprocson; an errno makes it fail. */
@@ -84,8 +84,7 @@ extern int tm_patience;
 void tm_setup(void);
 void tm_teardown(void);
 
-void tm_register(const char *name, int what, int flags, size_t hiwat,
-	size_t lowat);
+void tm_register(const char *name, int what, int flags, size_t hiwat, size_t lowat);
 /* Have tm_teardown() close this one too; returns fd. */
 int tm_track(int fd);
 /* Open a driver, O_RDWR | O_NONBLOCK; path as the tail of /dev/streams/. */
@@ -108,12 +107,12 @@ void tm_kick(int fd);
 void tm_inside(int fd, void (*fn)(queue_t *, void *), void *arg);
 
 /* put procedures to hang into a side */
-int tm_putq(queue_t *q, mblk_t *mp);	/* putq, freed if that fails */
+int tm_putq(queue_t *q, mblk_t *mp); /* putq, freed if that fails */
 int tm_free(queue_t *q, mblk_t *mp);
 int tm_reply(queue_t *q, mblk_t *mp);
 /* service procedures */
-int tm_forward(queue_t *q);	/* the textbook one: getq, canputnext, putbq */
-int tm_drain(queue_t *q);	/* getq and free everything */
+int tm_forward(queue_t *q); /* the textbook one: getq, canputnext, putbq */
+int tm_drain(queue_t *q);   /* getq and free everything */
 
 /* A message of one block with len bytes of fill. */
 mblk_t *tm_msg(int type, int band, size_t len, int fill);
@@ -124,11 +123,11 @@ mblk_t *tm_queue(queue_t *q, mblk_t *mp);
 /* getq must give mp (NULL: nothing); it is freed. */
 void tm_expect(queue_t *q, mblk_t *mp);
 
-int tm_heap_malloc(void);	/* built with --with-heap=malloc? */
-int tm_threads_only(void);	/* told not to fork? */
-int tm_may_fork(void);		/* may this test share streams over fork? */
-int tm_forked(void);		/* does each test have a process of its own? */
-int tm_scale(int n);		/* n, or less under a sanitizer */
+int tm_heap_malloc(void);  /* built with --with-heap=malloc? */
+int tm_threads_only(void); /* told not to fork? */
+int tm_may_fork(void);	   /* may this test share streams over fork? */
+int tm_forked(void);	   /* does each test have a process of its own? */
+int tm_scale(int n);	   /* n, or less under a sanitizer */
 void tm_msleep(int ms);
 /* Until *p is at least n, at most five seconds: 1 or 0. */
 int tm_wait(atomic_int *p, int n);

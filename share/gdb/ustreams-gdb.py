@@ -118,11 +118,6 @@ def has_fields(type_, *names):
     return have.issuperset(names)
 
 
-def field(value, name, default=0):
-    """A number; the default when this build of the library has no such field."""
-    return int(value[name]) if has_fields(value.type.strip_typedefs(), name) else default
-
-
 def address(pointer):
     return int(pointer) & (1 << 64) - 1
 
@@ -144,6 +139,11 @@ def chain(first, link, most=MOST_WALKED):
     except TROUBLE as error:
         return found, "the list is broken: %s" % error
     return found, ""
+
+
+def slot_text(owner):
+    """Who a word names: a slot's number in the low bits, above it a life count."""
+    return "slot %d" % (owner & LIMITS["NSLOT"] - 1)
 
 
 def library_value(name):
@@ -194,8 +194,8 @@ def block_text(bp):
         text += " band %d" % int(bp["b_band"])
     if refs == 0:
         text += " FREED"
-        if field(bp, "b_owner") != 0:
-            text += " by slot %d" % field(bp, "b_owner")
+        if int(bp["b_owner"]) != 0:
+            text += " by " + slot_text(int(bp["b_owner"]))
     elif refs > 1:
         text += " ref %d" % refs
     return text + flag_names(MSG_FLAGS, int(bp["b_flag"]))
@@ -323,7 +323,7 @@ def sleepers(sd, field_name, what):
     wq = sd[field_name]
     low, high = wq["wq_sleeper"].type.range()
     slots = [int(wq["wq_sleeper"][i]) for i in range(low, high + 1)]
-    named = ", ".join("slot %d" % slot for slot in slots if slot != 0)
+    named = ", ".join(slot_text(slot) for slot in slots if slot != 0)
     if int(wq["wq_many"]):
         named += " and more"
     return ["  waiting to %s: %s" % (what, named)] if named else []
@@ -346,7 +346,7 @@ def stream_lines(sd):
             lines.append("  <%s>" % trouble)
         lines += sleepers(sd, "sd_rwait", "read") + sleepers(sd, "sd_wwait", "write")
         if int(sd["sd_plumber"]):
-            lines.append("  being replumbed by slot %d" % int(sd["sd_plumber"]))
+            lines.append("  being replumbed by " + slot_text(int(sd["sd_plumber"])))
         if address(sd["sd_mate"]):
             lines.append("  ~ other end: stream %d" % int(sd["sd_mate"]["sd_id"]))
         elif address(sd["sd_reg"]) == 0:
@@ -409,7 +409,7 @@ def process_line(number, proc):
 def group_lines(group):
     run = group["g_run"]
     plumber = int(group["g_plumber"])
-    lines = ["plumbing group, %s" % ("held by slot %d" % plumber if plumber else "no writer")]
+    lines = ["plumbing group, %s" % ("held by " + slot_text(plumber) if plumber else "no writer")]
     queues, trouble = chain(run["rq_first"], "q_link")
     for q in queues[:MOST_LISTED]:
         lines.append("  to be served: 0x%x %s" % (address(q), queue_line(q)))
@@ -421,7 +421,7 @@ def group_lines(group):
     try:
         for number, slot in slots() if here else []:
             if here in (address(slot["sl_home"]), address(slot["sl_visiting"])):
-                lines.append("  inside: slot %d" % number)
+                lines.append("  inside: " + slot_text(number))
     except TROUBLE + (gdb.GdbError,):
         pass  # without the library's own variables there is no telling
     return lines

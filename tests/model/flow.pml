@@ -47,15 +47,15 @@
  * too many or one back-enable too many, never one too few.  seenb, seenn are old
  * values of got and err towards "full", which leads to F1.
  *
- * Mutants: HEAD    NO_F2, NO_F3, SWAP_F2_F3, SWAP_F4_F5, STALE_F3
- *          MODULE  NO_F2, SPLIT_LOCK, NO_RELIST
- *          PARKED  NO_F3, WANT_ONE
+ * Mutants: HEAD    NO_F2, NO_F3, SWAP_F4_F5
+ *          MODULE  SPLIT_LOCK, NO_RELIST
+ *          PARKED  WANT_ONE
  */
 #ifndef WRITERS
 #define WRITERS 2
 #endif
 #ifndef MESSAGES
-#define MESSAGES 3
+#define MESSAGES 2
 #endif
 #ifndef HIWAT
 #define HIWAT 2
@@ -64,7 +64,7 @@
 #define LOWAT 1
 #endif
 
-#define LOW(bytes, blocks) ((bytes) < LOWAT && (blocks) < LOWAT)
+#define LOW(bytes, blocks) (LOWAT == 0 || ((bytes) < LOWAT && (blocks) < LOWAT))
 
 bit asleep[WRITERS];	/* waits to be enabled */
 byte enabling;		/* ghost: between F6's exchange and the enable */
@@ -99,11 +99,11 @@ byte serving;		/* ghost: threads in b's service procedure */
 #define LOCK(l) atomic { l == 0 -> l = 1 }
 #define UNLOCK(l) l = 0
 
-/* runq_enable(b); list is the caller's. */
+/* runq_enable(b); enlist is the caller's. */
 #define RUNQ_ENABLE                                                            \
-	d_step { b_lock == 0 -> list = !(qenab || qhlist); qenab = 1 };        \
+	d_step { b_lock == 0 -> enlist = !(qenab || qhlist); qenab = 1 };        \
 	if                                                                     \
-	:: list -> listed++                                                    \
+	:: enlist -> listed++                                                    \
 	:: else                                                                \
 	fi
 
@@ -132,27 +132,25 @@ F1:		   if
 		   :: d_full -> /* queue_room */
 #ifdef SPLIT_LOCK
 			LOCK(d_lock);
-			full = d_full;
+			no_room = d_full;
 			UNLOCK(d_lock);
 			if
-			:: full -> LOCK(d_lock); d_wantw = 1; UNLOCK(d_lock)
+			:: no_room -> LOCK(d_lock); d_wantw = 1; UNLOCK(d_lock)
 			:: else
 			fi
 #else
 			LOCK(d_lock);
-			full = d_full;
+			no_room = d_full;
 F2:			if
-#ifndef NO_F2
-			:: full -> d_wantw = 1
-#endif
+			:: no_room -> d_wantw = 1
 			:: else
 			fi;
 F3:			UNLOCK(d_lock)
 #endif
-		   :: else -> full = 0
+		   :: else -> no_room = 0
 		   fi;
 		   if
-		   :: full -> b_count++; break /* putbq */
+		   :: no_room -> b_count++; break /* putbq */
 		   :: else ->
 			d_step { d_lock == 0 -> d_count++; d_full = d_full || d_count >= HIWAT }
 		   fi
@@ -174,14 +172,14 @@ F3:			UNLOCK(d_lock)
 active proctype Putter()
 {
 	byte n;
-	bit list, some, full, again, mine;
+	bit enlist, some, no_room, again, mine;
 
 	do
 	:: n < TOTAL ->
 		n++;
-		d_step { b_lock == 0 -> b_count++; list = b_wantr };
+		d_step { b_lock == 0 -> b_count++; enlist = b_wantr };
 		if
-		:: list -> RUNQ_ENABLE
+		:: enlist -> RUNQ_ENABLE
 		:: else
 		fi;
 		serve_all()
@@ -191,7 +189,7 @@ active proctype Putter()
 
 active proctype Getter()
 {
-	bit list, some, full, again, mine, due;
+	bit enlist, some, no_room, again, mine, due;
 
 	do
 	:: received < TOTAL ->
@@ -249,10 +247,8 @@ F2:		want_a = 1;
 #ifndef WANT_ONE
 		want_b = 1;
 #endif
-#ifndef NO_F3
 F3:		sum = blocks_a;
 		sum = sum + blocks_b;
-#endif
 		if
 		:: sum < HIWAT
 		:: else ->
@@ -340,8 +336,7 @@ active [WRITERS] proctype Writer()
 	:: sent < MESSAGES ->
 again:		asleep[_pid] = 1;
 		/* flow_headroom: the cached copy first */
-		gb = seenb;
-		gn = seenn;
+		d_step { gb = seenb; gn = seenn };
 		pb = putb;
 		if
 		:: pb - gb < HIWAT && putn - gn < HIWAT -> goto go
@@ -349,29 +344,19 @@ again:		asleep[_pid] = 1;
 		fi;
 F1:		gn = gotn;
 		gb = gotb;
-		seenb = gb;
-		seenn = gn;
+		d_step { seenb = gb; seenn = gn };
 		pb = putb;
 		assert(pb >= gb && putn >= gn);
 		if
 		:: pb - gb < HIWAT && putn - gn < HIWAT -> goto go
 		:: else
 		fi;
-#ifdef SWAP_F2_F3
-		gn = gotn;
-		gb = gotb;
-		want = 1;
-#else
 #ifndef NO_F2
 F2:		want = 1;
 #endif
-#if defined(STALE_F3)
-		gn = seenn;
-		gb = seenb;
-#elif !defined(NO_F3)
+#ifndef NO_F3
 F3:		gn = gotn;
 		gb = gotb;
-#endif
 #endif
 		pb = putb;
 		assert(pb >= gb && putn >= gn); /* invariant 3 */
