@@ -25,10 +25,10 @@
 /*
  * For the inner loops: Check's own macros log every success to a file.
  */
-#define tm_assert(expr, ...)                                  \
-	do {                                                  \
-		if (!(expr))                                  \
-			ck_abort_msg(#expr ": " __VA_ARGS__); \
+#define tm_assert(expr, format, ...)                                       \
+	do {                                                               \
+		if (!(expr))                                               \
+			ck_abort_msg("%s: " format, #expr, ##__VA_ARGS__); \
 	} while (0)
 
 /* The kick: a high-priority type nothing else uses. */
