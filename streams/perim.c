@@ -265,14 +265,15 @@ perim_enter(struct slot *me, struct perim *p)
 {
 	struct group *home = ld_rlx(&me->sl_home);
 	bool taken = take(me, p), stopped = false;
-	unsigned int step = 0;
 	int64_t since = 0;
 
-	while (!taken && !stopped) {
+	/* Under traffic it is free for moments only: ask often, never nap. */
+	for (unsigned int tries = 1; !taken && !stopped; tries++) {
 		struct slot *s = slot_of(ld_seq(&p->pe_word) & ~PERIM_PENDING);
 
 		st_rel(&me->sl_home, NULL);
-		if (plat_backoff(&step) && s != NULL)
+		plat_yield();
+		if (tries % 64 == 0 && s != NULL)
 			stopped = slot_stopped(s, &since);
 		while (home != NULL && !plumb_enter(me, home))
 			plumb_wait(me, home);

@@ -34,6 +34,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#define PROC_READY 4	/* process slots made beforehand */
 #define CLAIM_WAIT 10000 /* ms a parent waits for a stopped child */
 
 static pthread_mutex_t up_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -137,6 +138,25 @@ proc_claim(void)
 }
 
 /*
+ * A few process slots ready for use, so that a fork finds one even when the
+ * arena is exhausted.
+ */
+static int
+proc_reserve(void)
+{
+	struct proc *p[PROC_READY];
+	int error = 0;
+
+	for (int i = 0; error == 0 && i < PROC_READY; i++) {
+		p[i] = proc_claim();
+		error = p[i] == NULL ? ENOMEM : fd_init(p[i]);
+	}
+	for (int i = 0; error == 0 && i < PROC_READY; i++)
+		st_rel(&p[i]->pr_state, (uint32_t)PROC_FREE);
+	return error;
+}
+
+/*
  * The calling process becomes p: record lock and thread slot first, so that it
  * is alive by every sign before its state says so.  EAGAIN, ENOMEM; ESRCH: the
  * embryo was given up.
@@ -219,7 +239,8 @@ furnish(void)
 	put_init();
 	msg_init();
 	queue_init_classes();
-	if ((error = fd_init(p)) != 0 || (error = plumb_init()) != 0 || (error = head_init()) != 0)
+	if ((error = fd_init(p)) != 0 || (error = proc_reserve()) != 0 ||
+	    (error = plumb_init()) != 0 || (error = head_init()) != 0)
 		return error;
 	head_init_process();
 	return registry_init();
@@ -344,6 +365,7 @@ static void
 after_fork_parent(void)
 {
 	struct proc *p = forking.embryo;
+	bool child = p != NULL;
 
 	if (p != NULL) {
 		uint32_t embryo = PROC_EMBRYO;
@@ -357,6 +379,9 @@ after_fork_parent(void)
 	if (up)
 		msg_ext_unlock();
 	pthread_mutex_unlock(&up_lock);
+	/* Somebody must notice the child's death, if this process never sleeps. */
+	if (child)
+		helper_needed();
 }
 
 static void

@@ -47,7 +47,7 @@
  * too many or one back-enable too many, never one too few.  seenb, seenn are old
  * values of got and err towards "full", which leads to F1.
  *
- * Mutants: HEAD    NO_F2, NO_F3, SWAP_F4_F5
+ * Mutants: HEAD    NO_F3, SWAP_F4_F5
  *          MODULE  SPLIT_LOCK, NO_RELIST
  *          PARKED  WANT_ONE
  */
@@ -351,9 +351,7 @@ F1:		gn = gotn;
 		:: pb - gb < HIWAT && putn - gn < HIWAT -> goto go
 		:: else
 		fi;
-#ifndef NO_F2
 F2:		want = 1;
-#endif
 #ifndef NO_F3
 F3:		gn = gotn;
 		gb = gotb;

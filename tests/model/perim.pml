@@ -43,10 +43,10 @@
  * before the perimeter was last given up, is ordered before it by coherence or by
  * the word; one it misses belongs to a thread that has not come to D2.
  *
- * Mutants: PUT      NO_D3, SWAP_D1_D2, SWAP_D5, LOSE_PENDING, OVERTAKE
- *          PUSH     NO_D6, NO_V2
+ * Mutants: PUT      NO_D3, SWAP_D5, LOSE_PENDING, OVERTAKE
+ *          PUSH     NO_D6
  *          POP      HAND_ON_LATE
- *          OUTSIDE  WAIT_VISITING (and with NO_ASSERT, which turns for ever)
+ *          OUTSIDE  WAIT_VISITING
  */
 #ifndef N0
 #define N0 2	/* messages of thread 0 (group 1) */
@@ -158,7 +158,7 @@ P5:		home[i] != g;
 proctype Thread(byte g, n; bit service, outside)
 {
 	byte sent, m, k, q, held;
-	bit was, entered, mine_later, took;
+	bit was, due, entered, mine_later, took;
 
 	do
 	:: sent < n ->
@@ -201,7 +201,7 @@ P2:			if
 				fi
 			:: nempty(parked[g])
 			fi;
-			srv[g] = 1; /* with QP_LISTED, in one */
+			srv[g] = 1; /* earlier than in C, where it is one with QP_LISTED */
 			put_on_list(g);
 			goto D2
 		:: else
@@ -229,17 +229,8 @@ P2:			if
 			goto D4
 		:: else
 		fi;
-#ifdef SWAP_D1_D2
-		atomic { was = owner == 0; pending = 1 };
-		took = was;
-		was = 0;
-		park(g, m);
-		was = took;
-		took = 0;
-#else
 D1:		park(g, m);
 D2:		atomic { was = owner == 0; pending = 1 };
-#endif
 		if
 		:: was -> was = 0
 		:: else -> goto leave
@@ -281,12 +272,8 @@ drain:		atomic { pe_lock == 0 -> pe_lock = 1 };
 			:: else ->
 				visiting[ME] = k;
 				if
-#ifdef NO_V2
-				:: entered = 1; q = k; break
-#else
 				:: plumber[k] == 0 -> entered = 1; q = k; break
 				:: else -> visiting[ME] = 0; held = k; k++
-#endif
 				fi
 			fi
 		:: k <= 2 && !on_list[k] -> k++
@@ -302,14 +289,14 @@ drain:		atomic { pe_lock == 0 -> pe_lock = 1 };
 		};
 		if
 		:: q != 0 -> /* run_queue */
-			atomic { was = srv[q]; srv[q] = 0; listed[q] = 0 };
+			atomic { due = srv[q]; srv[q] = 0; listed[q] = 0 };
 			do
 			:: atomic { nempty(parked[q]) -> parked[q]?m }; put_proc(q, m)
 			:: empty(parked[q]) -> break
 			od;
 			m = 0;
 			if
-			:: was -> was = 0; srv_proc(q)
+			:: due -> due = 0; srv_proc(q)
 			:: else
 			fi;
 			if
@@ -334,7 +321,7 @@ drain:		atomic { pe_lock == 0 -> pe_lock = 1 };
 		:: held != 0 && (home[ME] != 0 || visiting[ME] != 0)
 #endif
 		:: else -> /* names no group: wait for the writer */
-#ifndef NO_ASSERT
+#ifndef WAIT_VISITING
 			assert(home[ME] == 0 && visiting[ME] == 0); /* plumb_wait */
 #endif
 			plumber[held] == 0;

@@ -49,7 +49,7 @@
  * E6 stored before it, so a new file never goes with an old group.  P5's bound,
  * the highest slot used, must be read after P4 like the slots themselves.
  *
- * Mutants: CLOSE   SWAP_P1_P2, SWAP_P4_P5, NO_E3, E3_FILE_ONLY, NO_QUIESCE, NO_E7
+ * Mutants: CLOSE   SWAP_P1_P2, NO_E3, E3_FILE_ONLY, NO_QUIESCE, NO_E7
  *          DUP     NO_E5
  *          VISIT   P5_HOME_ONLY
  *          DUP2    NO_TABLE_LOCK
@@ -172,9 +172,7 @@ inline plumb_lock(g)
 {
 	atomic { inside[g]--; alone = 1 };
 	home[ME] = 0;
-#ifndef SWAP_P4_P5
 P4:	atomic { plumber[g] == 0 -> plumber[g] = ME + 1 };
-#endif
 	i = 0;
 	do
 	:: i < SLOTS && i != ME && alone ->
@@ -190,9 +188,6 @@ P5:		if
 	:: i == SLOTS || !alone -> break
 	od;
 	i = 0;
-#ifdef SWAP_P4_P5
-	atomic { plumber[g] == 0 -> plumber[g] = ME + 1 };
-#endif
 	home[ME] = g;
 	if
 	:: alone ->

@@ -40,7 +40,7 @@
  * The relaxed store of sl_broad in wait_end is ordered with those of the same
  * word and otherwise causes one wake-up too many.
  *
- * Mutants: NO_S4, SWAP_S1_S2, SWAP_S3_S4, SWAP_W1_W2, SWAP_W3_W4, NO_MANY
+ * Mutants: SWAP_S1_S2, SWAP_S3_S4, SWAP_W1_W2, SWAP_W3_W4, NO_MANY
  */
 #ifndef SLEEPERS
 #define SLEEPERS 2
@@ -130,12 +130,10 @@ S3:			armed[l] = 1;
 #ifdef SWAP_S1_S2
 			sl_sleep[_pid] = 1;
 #endif
-#ifndef NO_S4
 S4:			if
 			:: items[l] > 0 -> got = 1
 			:: else
 			fi;
-#endif
 #ifdef SWAP_S3_S4
 			armed[l] = 1;
 #endif
