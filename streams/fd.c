@@ -251,17 +251,22 @@ entry_make(struct proc *p, int fd)
 	return fd_entry(p, fd);
 }
 
+/* Sleepers of this process find their descriptor gone. */
+static void
+wake_sleepers(struct file *f)
+{
+	wait_wakeall(&f->f_head->sd_rwait);
+	wait_wakeall(&f->f_head->sd_wwait);
+}
+
 /* E4: whoever turns a non-NULL entry to NULL drops its reference. */
 static struct file *
 entry_clear(struct fdent *e)
 {
 	struct file *f = xchg(&e->fe_file, NULL);
 
-	if (f != NULL) {
-		/* Sleepers of this process find their descriptor gone. */
-		wait_wakeall(&f->f_head->sd_rwait);
-		wait_wakeall(&f->f_head->sd_wwait);
-	}
+	if (f != NULL)
+		wake_sleepers(f);
 	return f;
 }
 
@@ -302,13 +307,15 @@ point(struct proc *p, int fd, struct file *f, bool cloexec)
 		return ENOMEM;
 	ASSERT(ld_rlx(&f->f_ref) > 0);
 	lock_enter(me, &p->pr_lock, RANK_PROC);
-	old = entry_clear(e);
+	old = xchg(&e->fe_file, NULL); /* E4 */
 	st_rlx(&e->fe_cloexec, (uint32_t)cloexec);
 	st_rel(&e->fe_group, head_group(f->f_head));
 	(void)xchg(&e->fe_file, f); /* E6 */
 	lock_leave(me, &p->pr_lock);
-	if (old != NULL)
+	if (old != NULL) {
+		wake_sleepers(old);
 		file_rele(old, false);
+	}
 	return 0;
 }
 

@@ -322,6 +322,7 @@ head_push(struct call *c, const char *name)
 {
 	struct stdata *sd = c->c_head;
 	dev_t dev = sd->sd_reg != NULL ? makedevice(sd->sd_reg->re_major, sd->sd_minor) : 0;
+	int oflag = (int)ld_rlx(&c->c_file->f_flags); /* the file may go, sd may not */
 	struct regent *re;
 	queue_t *rq;
 	int error;
@@ -339,7 +340,7 @@ head_push(struct call *c, const char *name)
 		registry_rele(re);
 		return ENOSR;
 	}
-	error = head_callopen(c->c_me, rq, &dev, (int)ld_rlx(&c->c_file->f_flags), MODOPEN);
+	error = head_callopen(c->c_me, rq, &dev, oflag, MODOPEN);
 	if (error != 0) {
 		qprocsoff(rq);
 		head_unpair(re, rq);

@@ -180,7 +180,7 @@ plumb_try(struct slot *me, struct group *g)
 		free = 0;
 	}
 	JITTER();
-	top = ld_acq(&slot_root->sr_top);
+	top = ld_seq(&slot_root->sr_top); /* after P4, as the slots themselves */
 	for (uint32_t i = 1; alone && i < top; i++) {
 		struct slot *s = slot_at(i);
 

@@ -349,16 +349,27 @@ before_fork(void)
 	forking.embryo = p;
 }
 
-/* Did the child claim its slot?  Waits for its byte, or the end of the pipe. */
+/*
+ * Did the child claim its slot?  Its byte says so; the end of the pipe without
+ * one, that there is no child.  The state cannot be asked: by now the child may
+ * have died and the slot be somebody else's embryo.
+ */
 static bool
 claimed(struct proc *p)
 {
 	struct pollfd pfd = { forking.claim[0], POLLIN, 0 };
+	char byte;
 
-	for (int ms = 0; ld_acq(&p->pr_state) == PROC_EMBRYO && ms < CLAIM_WAIT; ms += 10)
+	if (pfd.fd < 0) {
+		/* No pipe could be had: wait for the state to change, and hope. */
+		for (int ms = 0; ld_acq(&p->pr_state) == PROC_EMBRYO && ms < CLAIM_WAIT; ms++)
+			poll(NULL, 0, 1);
+		return ld_acq(&p->pr_state) != PROC_EMBRYO;
+	}
+	for (int ms = 0; ms < CLAIM_WAIT; ms += 10)
 		if (poll(&pfd, 1, 10) > 0)
-			break;
-	return ld_acq(&p->pr_state) != PROC_EMBRYO;
+			return read(pfd.fd, &byte, 1) == 1;
+	return false;
 }
 
 static void
@@ -399,10 +410,11 @@ after_fork_child(void)
 	pthread_setspecific(key, NULL);
 	if (p == NULL)
 		return;
-	if (proc_live(p) != 0)
+	/* If the write fails the parent is gone, and nobody waits for it. */
+	if (proc_live(p) == 0)
+		n = write(forking.claim[1], "", 1);
+	else
 		st_rlx(&slot_wipe->w_proc, NULL); /* as if made behind our back */
-	/* If this fails the parent is gone, and nobody waits for it. */
-	n = write(forking.claim[1], "", 1);
 	plat_close(forking.claim[0]);
 	plat_close(forking.claim[1]);
 }

@@ -37,12 +37,10 @@ count_threads(const struct proc *p, int *live, int *dead)
 }
 
 static bool
-process_dead(const struct proc *p)
+seems_dead(const struct proc *p)
 {
 	int live, dead;
 
-	if (ld_acq(&p->pr_state) != PROC_LIVE)
-		return false;
 	count_threads(p, &live, &dead);
 	if (live > 0)
 		return false;
@@ -59,8 +57,9 @@ bury_threads(struct proc *p)
 
 	for (uint32_t i = 1; i < top; i++) {
 		struct slot *s = slot_at(i);
+		uint32_t key = s != NULL ? ld_acq(&s->sl_key) : 0;
 
-		if (s == NULL || ld_rlx(&s->sl_proc) != p->pr_id || !slot_dead(s))
+		if (s == NULL || ld_rlx(&s->sl_proc) != p->pr_id || !slot_takedead(s, key))
 			continue;
 		if (ld_acq(&s->sl_home) == NULL)
 			cache_detach(s);
@@ -90,11 +89,18 @@ reap_scan(void)
 		struct proc *p = slot_procat(i);
 		uint32_t live = PROC_LIVE;
 
-		if (p == NULL || p == slot_proc() || !process_dead(p) ||
-		    !cas(&p->pr_state, &live, (uint32_t)PROC_DYING))
+		if (p == NULL || p == slot_proc() || ld_acq(&p->pr_state) != PROC_LIVE ||
+		    !seems_dead(p) || !cas(&p->pr_state, &live, (uint32_t)PROC_DYING))
 			continue;
-		bury(p);
-		n++;
+		/* Another may have buried it meanwhile, and the slot live again. */
+		if (seems_dead(p)) {
+			bury(p);
+			n++;
+		} else {
+			uint32_t dying = PROC_DYING;
+
+			(void)cas(&p->pr_state, &dying, (uint32_t)PROC_LIVE);
+		}
 	}
 	return n;
 }

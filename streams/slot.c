@@ -148,12 +148,18 @@ slot_release(struct slot *s)
 	st_rel(&s->sl_state, SLOT_FREE);
 }
 
+bool
+slot_takedead(struct slot *s, uint32_t key)
+{
+	/* The locks it held are nobody's now. */
+	return slot_dead(s) && cas(&s->sl_key, &key, next_key(s));
+}
+
 void
 slot_bury(struct slot *s)
 {
 	st_rel(&s->sl_home, NULL);
 	st_rel(&s->sl_visiting, NULL);
 	s->sl_pslot = NULL;
-	st_rel(&s->sl_key, next_key(s)); /* the locks it held are nobody's now */
 	st_rel(&s->sl_state, SLOT_FREE);
 }

@@ -179,7 +179,11 @@ bool slot_stopped(const struct slot *s, int64_t *since);
 int slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp);
 /* Give the calling thread's slot back. */
 void slot_release(struct slot *s);
-/* Mark a dead thread's slot free. */
+/*
+ * Take a dead thread's slot (key as read before slot_dead): true for one of
+ * those who try.  He then gives it free with slot_bury.
+ */
+bool slot_takedead(struct slot *s, uint32_t key);
 void slot_bury(struct slot *s);
 
 #endif

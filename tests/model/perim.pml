@@ -58,7 +58,6 @@
 #define N2 2	/* of thread 2 (group 2) */
 #endif
 
-#define NOBODY 0
 #define KINDS 5			/* threads, and one for what LOOP sends */
 
 byte owner;			/* pe_word: slot + 1 */

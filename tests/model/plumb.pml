@@ -17,7 +17,7 @@
  *   E4 entry.file := NULL               entry_clear, fd.c; then file_rele
  *   E5 one reference more, unless there is none left      hold, fd.c
  *   E6 group, then file of the entry, under the table's lock     point, fd.c
- *   E7 the same stream as before?       call_reenter, fd.c
+ *   E7 the same file as before, by f_gen?   call_reenter, fd.c
  *   P4 g_plumber := me                  plumb_try, plumb.c
  *   P5 no slot names the group          await, plumb.c
  *   P6 relink, g_plumber := 0           plumb_unlock
@@ -81,7 +81,7 @@
 byte plumber[GROUPS];	/* g_plumber */
 byte home[SLOTS], visiting[SLOTS];
 byte entry_file[2], entry_group[2];
-byte f_ref[FILES], f_head[FILES];
+byte f_ref[FILES], f_head[FILES];	/* f_head stands for f_gen, too */
 bit f_live[FILES];
 byte s_group[STREAMS];
 bit s_live[STREAMS];
