@@ -193,13 +193,17 @@ take_all(mblk_t *mp[], const size_t sizes[], int nsizes)
 	while (left > 0) {
 		left = 0;
 		for (int i = 0; i < nsizes && n < MANY; i++) {
-			if ((mp[n] = str_mblkalloc(sizes[i])) == NULL)
+			errno = 0;
+			if ((mp[n] = str_mblkalloc(sizes[i])) == NULL) {
+				int err = errno;
+
+				NEED(err == ENOSR);
 				continue;
+			}
 			n++;
 			left++;
 		}
 	}
-	NEED(n == MANY || (str_mblkalloc(sizes[0]) == NULL && errno == ENOSR));
 	return n;
 }
 
@@ -234,10 +238,12 @@ use_up(void *arg)
 		NEED(n == MANY || ms.ms_failures > 0);
 		/* Nothing left, or something cached: no other answer. */
 		NEED(str_write(p[0], "x", 1) == 1 || errno == ENOSR);
-		if (str_pipe(q) == 0)
+		int err = str_pipe(q) == 0 ? 0 : errno;
+
+		if (err == 0)
 			NEED(str_close(q[0]) == 0 && str_close(q[1]) == 0);
 		else
-			NEED(str_pipe(q) == -1 && errno == ENOSR);
+			NEED(err == ENOSR);
 		give_all(mp, n);
 		while (str_read(p[1], &c, 1) == 1)
 			;
@@ -515,7 +521,9 @@ fill_streams(int p[][2], int max)
 
 	for (n = 0; n < max; n++) {
 		if (str_pipe(p[n]) == -1) {
-			NEED(str_pipe(p[n]) == -1 && errno == ENOSR);
+			int err = errno;
+
+			NEED(err == ENOSR);
 			return n;
 		}
 		NEED(str_ioctl(p[n][1], I_SET_HIWAT, 64 * MEG) == 0);
