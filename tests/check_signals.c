@@ -604,21 +604,25 @@ END_TEST
 static void
 sleep_in_handler(int sig)
 {
+	int saved = errno;
 	char c;
 
 	(void)sig;
 	caught++;
 	HNEED(str_read(hq[0], &c, 1) == 1 && c == 'q');
+	errno = saved;
 }
 
 static void
 nap_in_handler(int sig)
 {
 	struct pollfd f = {hq[1], POLLIN, 0};
+	int saved = errno;
 
 	(void)sig;
 	caught++;
 	HNEED(str_poll(&f, 1, 20) == 0);
+	errno = saved;
 }
 
 static void
