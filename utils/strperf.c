@@ -15,7 +15,6 @@
 #endif
 #include "strperf.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -35,19 +34,6 @@ static const struct command {
     {"compare", cmd_compare, "A B [--json|--csv] [-- pipe [options]]",
 	"which of two builds is faster; A and B: build directories or strperf programs"},
 };
-
-void
-complain(const char *fmt, ...)
-{
-	va_list ap;
-
-	fflush(stdout);
-	fputs("strperf: ", stderr);
-	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
-	va_end(ap);
-	putc('\n', stderr);
-}
 
 static void
 help(void)

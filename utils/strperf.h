@@ -18,8 +18,11 @@ enum {
 
 #define NELEM(a) (sizeof(a) / sizeof((a)[0]))
 
-/* One line on stderr, "strperf: " before and a newline after it. */
+/* One line on stderr, the program's name before and a newline after it. */
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The name that stands there: "strperf" unless set. */
+void complain_as(const char *name);
 
 /* The commands: argv[0] is the command's own name.  Each returns the exit status. */
 int cmd_pipe(int argc, char **argv);

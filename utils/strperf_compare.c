@@ -130,7 +130,8 @@ sample(struct comparison *c, int which, size_t size, double *rate, double *probe
 	static struct child_output out;
 	double seconds = opts_slice_seconds(&c->o);
 	char *argv[2 + MAX_ARGS + OWN_ARGS + 1] = {c->build[which].path, "pipe"};
-	char slice[32], bytes[32];
+	char slice[32], bytes[32], complaint[256];
+	json_t *root;
 	char *own[OWN_ARGS] = {"--json", "--peers", "", "--sizes", bytes, "--duration",
 	    slice, "--interval", slice};
 	int error;
@@ -142,8 +143,10 @@ sample(struct comparison *c, int which, size_t size, double *rate, double *probe
 	error = child_run(argv, seconds + PATIENCE, &out);
 	if (intr_pending())
 		return EXIT_INTERRUPTED;
-	*rate = json_find_number(out.text, "results.0.samples.0");
-	*probe = json_find_number(out.text, "host.crosscpu_ns");
+	root = js_parse(out.text, complaint, sizeof(complaint));
+	*rate = js_find_number(root, "results.0.samples.0");
+	*probe = js_find_number(root, "host.crosscpu_ns");
+	json_decref(root);
 	if (error == 0 && out.status == 0 && isfinite(*rate))
 		return EXIT_DONE;
 	complain("compare: %c at %zu bytes (status %d): %s", build_names[which], size,
@@ -288,62 +291,61 @@ print_human(const struct comparison *c)
 }
 
 static void
-json_build(struct json *j, const char *key, const struct build *b)
+json_build(struct js *j, const char *key, const struct build *b)
 {
-	json_begin(j, key, '{');
-	json_string(j, "path", b->path);
-	json_string(j, "version", b->version);
+	js_begin(j, key, '{');
+	js_string(j, "path", b->path);
+	js_string(j, "version", b->version);
 	out_build(j, "build", b->version);
-	json_end(j, '}');
+	js_end(j, '}');
 }
 
 static void
-json_samples(struct json *j, const char *key, const double *v, size_t n)
+json_samples(struct js *j, const char *key, const double *v, size_t n)
 {
-	json_begin(j, key, '[');
+	js_begin(j, key, '[');
 	for (size_t i = 0; i < n; i++)
-		json_number(j, NULL, v[i]);
-	json_end(j, ']');
+		js_number(j, NULL, v[i]);
+	js_end(j, ']');
 }
 
 static void
-json_versus(struct json *j, const struct versus *v)
+json_versus(struct js *j, const struct versus *v)
 {
-	json_begin(j, NULL, '{');
-	json_count(j, "size", v->size);
-	json_number(j, "median_a", stats_median(v->rate[A], v->pairs));
-	json_number(j, "median_b", stats_median(v->rate[B], v->pairs));
-	json_number(j, "diff_pct", percent(v->est.median));
-	json_interval(j, "ci95", percent(v->est.lo), percent(v->est.hi));
-	json_string(j, "ci_method", stats_method_name(v->est.method));
-	json_bool(j, "proven", judge(v) != UNPROVEN);
-	json_count(j, "pairs", v->est.n);
-	json_count(j, "moved", v->moved);
+	js_begin(j, NULL, '{');
+	js_count(j, "size", v->size);
+	js_number(j, "median_a", stats_median(v->rate[A], v->pairs));
+	js_number(j, "median_b", stats_median(v->rate[B], v->pairs));
+	js_number(j, "diff_pct", percent(v->est.median));
+	js_interval(j, "ci95", percent(v->est.lo), percent(v->est.hi));
+	js_string(j, "ci_method", stats_method_name(v->est.method));
+	js_bool(j, "proven", judge(v) != UNPROVEN);
+	js_count(j, "pairs", v->est.n);
+	js_count(j, "moved", v->moved);
 	json_samples(j, "samples_a", v->rate[A], v->pairs);
 	json_samples(j, "samples_b", v->rate[B], v->pairs);
-	json_end(j, '}');
+	js_end(j, '}');
 }
 
 static void
 print_json(const struct comparison *c)
 {
-	struct json j = {.f = stdout};
+	struct js j;
 
-	json_begin(&j, NULL, '{');
-	json_string(&j, "tool", "strperf");
-	json_string(&j, "command", "compare");
-	json_count(&j, "schema", 1);
+	js_init(&j);
+	js_begin(&j, NULL, '{');
+	js_envelope(&j, "compare");
 	json_build(&j, "a", &c->build[A]);
 	json_build(&j, "b", &c->build[B]);
 	out_host(&j, c->probes, c->nprobes);
-	json_string(&j, "cpus", opts_cpus_text(&c->o));
-	json_bool(&j, "interrupted", intr_pending());
-	json_begin(&j, "results", '[');
+	js_string(&j, "cpus", opts_cpus_text(&c->o));
+	js_bool(&j, "interrupted", intr_pending());
+	js_begin(&j, "results", '[');
 	for (size_t i = 0; i < c->o.nsizes; i++)
 		json_versus(&j, &c->versus[i]);
-	json_end(&j, ']');
-	json_end(&j, '}');
-	putchar('\n');
+	js_end(&j, ']');
+	js_end(&j, '}');
+	js_print(&j, stdout);
 }
 
 static void

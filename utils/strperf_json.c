@@ -1,206 +1,167 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * strperf_json.c: write JSON, and find values in JSON that strperf wrote.
+ * strperf_json.c: JSON results: build them, print them, find values in them.
  *
- * The reader keeps no tree: it walks the text, skipping values, until the path
- * is used up.  A key in a path is compared as it is written, without escapes.
+ * When memory runs out jansson gives NULL, and takes NULL: that member is then
+ * missing from the result, which stays JSON.
  */
 #include "strperf_json.h"
 
-#include <ctype.h>
-#include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define DEEPEST 32 /* nested brackets a reader follows */
+#define DIGITS 9 /* of a number: finer than any clock here */
 
-/* ---- writing -------------------------------------------------------------------- */
+/* ---- building ------------------------------------------------------------------- */
 
+void
+js_init(struct js *j)
+{
+	memset(j, 0, sizeof(*j));
+}
+
+/* Put a new value, whose reference is given away, into the innermost bracket. */
 static void
-write_quoted(FILE *f, const char *s)
+add(struct js *j, const char *key, json_t *value)
 {
-	putc('"', f);
-	for (; *s != '\0'; s++) {
-		unsigned char c = (unsigned char)*s;
+	bool inside = j->depth > 0 && j->depth <= JS_DEEPEST;
+	json_t *inner = inside ? j->open[j->depth - 1] : NULL;
 
-		if (c == '"' || c == '\\')
-			fprintf(f, "\\%c", c);
-		else if (c < 0x20)
-			fprintf(f, "\\u%04x", c);
-		else
-			putc(c, f);
-	}
-	putc('"', f);
-}
-
-static void
-lead(struct json *j, const char *key)
-{
-	if (j->more)
-		putc(',', j->f);
-	j->more = true;
-	if (key == NULL)
-		return;
-	write_quoted(j->f, key);
-	putc(':', j->f);
-}
-
-void
-json_begin(struct json *j, const char *key, char bracket)
-{
-	lead(j, key);
-	putc(bracket, j->f);
-	j->more = false;
-}
-
-void
-json_end(struct json *j, char bracket)
-{
-	putc(bracket, j->f);
-	j->more = true;
-}
-
-void
-json_string(struct json *j, const char *key, const char *value)
-{
-	lead(j, key);
-	write_quoted(j->f, value);
-}
-
-void
-json_number(struct json *j, const char *key, double value)
-{
-	lead(j, key);
-	if (isfinite(value))
-		fprintf(j->f, "%.9g", value);
+	if (inner == NULL)
+		json_decref(value);
+	else if (key == NULL)
+		json_array_append_new(inner, value);
 	else
-		fputs("null", j->f);
+		json_object_set_new(inner, key, value);
 }
 
 void
-json_count(struct json *j, const char *key, uint64_t value)
+js_begin(struct js *j, const char *key, char bracket)
 {
-	lead(j, key);
-	fprintf(j->f, "%" PRIu64, value);
+	json_t *value = bracket == '{' ? json_object() : json_array();
+
+	if (j->root == NULL)
+		j->root = value;
+	else
+		add(j, key, value);
+	if (j->depth < JS_DEEPEST)
+		j->open[j->depth] = value;
+	j->depth++;
 }
 
 void
-json_bool(struct json *j, const char *key, bool value)
+js_end(struct js *j, char bracket)
 {
-	lead(j, key);
-	fputs(value ? "true" : "false", j->f);
+	(void)bracket;
+	j->depth--;
 }
 
 void
-json_interval(struct json *j, const char *key, double lo, double hi)
+js_string(struct js *j, const char *key, const char *value)
 {
-	json_begin(j, key, '[');
-	json_number(j, NULL, lo);
-	json_number(j, NULL, hi);
-	json_end(j, ']');
+	json_t *text = json_string(value);
+	char *copy;
+
+	if (text == NULL && (copy = strdup(value)) != NULL) {
+		for (char *p = copy; *p != '\0'; p++)
+			if ((unsigned char)*p >= 0x80)
+				*p = '?';
+		text = json_string(copy);
+		free(copy);
+	}
+	add(j, key, text);
+}
+
+void
+js_number(struct js *j, const char *key, double value)
+{
+	add(j, key, isfinite(value) ? json_real(value) : json_null());
+}
+
+void
+js_count(struct js *j, const char *key, uint64_t value)
+{
+	add(j, key, json_integer((json_int_t)value));
+}
+
+void
+js_bool(struct js *j, const char *key, bool value)
+{
+	add(j, key, json_boolean(value));
+}
+
+void
+js_numbers(struct js *j, const char *key, const double *v, size_t n)
+{
+	js_begin(j, key, '[');
+	for (size_t i = 0; i < n; i++)
+		js_number(j, NULL, v[i]);
+	js_end(j, ']');
+}
+
+void
+js_interval(struct js *j, const char *key, double lo, double hi)
+{
+	js_numbers(j, key, (const double[]){lo, hi}, 2);
+}
+
+void
+js_envelope(struct js *j, const char *command)
+{
+	js_string(j, "tool", "strperf");
+	js_string(j, "command", command);
+	js_count(j, "schema", JS_SCHEMA);
+}
+
+void
+js_print(struct js *j, FILE *f)
+{
+	json_dumpf(j->root, f, JSON_COMPACT | JSON_REAL_PRECISION(DIGITS));
+	putc('\n', f);
+	json_decref(j->root);
+	js_init(j);
 }
 
 /* ---- reading -------------------------------------------------------------------- */
 
-static const char *skip_value(const char *p, int depth);
-
-static const char *
-skip_space(const char *p)
+json_t *
+js_parse(const char *text, char *complaint, size_t size)
 {
-	return p + strspn(p, " \t\r\n");
+	json_error_t error;
+	json_t *root = json_loads(text, 0, &error);
+
+	if (root == NULL)
+		snprintf(complaint, size, "line %d: %s", error.line, error.text);
+	return root;
 }
 
-/* From an opening quote to past the closing one; NULL: there is none. */
-static const char *
-skip_string(const char *p)
+const json_t *
+js_find(const json_t *root, const char *path)
 {
-	for (p++; *p != '"'; p++) {
-		if (*p == '\\')
-			p++;
-		if (*p == '\0')
-			return NULL;
+	char part[64];
+
+	while (root != NULL && *path != '\0') {
+		size_t len = strcspn(path, ".");
+
+		snprintf(part, sizeof(part), "%.*s", (int)len, path);
+		root = json_is_array(root) ? json_array_get(root, strtoul(part, NULL, 10))
+					   : json_object_get(root, part);
+		path += len + (path[len] == '.');
 	}
-	return p + 1;
-}
-
-/* A number, true, false or null. */
-static const char *
-skip_word(const char *p)
-{
-	const char *start = p;
-
-	while (isalnum((unsigned char)*p) || *p == '-' || *p == '+' || *p == '.')
-		p++;
-	return p == start ? NULL : p;
-}
-
-/* Past `"key" :`, where an object's value begins; *key is where its quote stands. */
-static const char *
-skip_key(const char *p, const char **key)
-{
-	p = skip_space(p);
-	*key = p;
-	p = *p == '"' ? skip_string(p) : NULL;
-	p = p == NULL ? NULL : skip_space(p);
-	return p == NULL || *p != ':' ? NULL : p + 1;
-}
-
-/*
- * Step through an object or array, from its opening bracket, to the member
- * called name (an array's members are called 0, 1, ...), or, with name NULL,
- * past the closing bracket.
- */
-static const char *
-walk(const char *p, const char *name, size_t len, int depth)
-{
-	bool object = *p == '{';
-	unsigned long index = 0;
-	const char *key;
-
-	p = skip_space(p + 1);
-	while (*p != '}' && *p != ']') {
-		if (object && (p = skip_key(p, &key)) == NULL)
-			return NULL;
-		p = skip_space(p);
-		if (name != NULL && object && strncmp(key + 1, name, len) == 0 &&
-		    key[1 + len] == '"')
-			return p;
-		if (name != NULL && !object && strtoul(name, NULL, 10) == index++)
-			return p;
-		if ((p = skip_value(p, depth + 1)) == NULL)
-			return NULL;
-		p = skip_space(p);
-		if (*p == ',')
-			p = skip_space(p + 1);
-		else if (*p != '}' && *p != ']')
-			return NULL;
-	}
-	return name == NULL ? p + 1 : NULL;
-}
-
-static const char *
-skip_value(const char *p, int depth)
-{
-	p = skip_space(p);
-	if (*p == '"')
-		return skip_string(p);
-	if (*p != '{' && *p != '[')
-		return skip_word(p);
-	return depth > DEEPEST ? NULL : walk(p, NULL, 0, depth);
+	return root;
 }
 
 double
-json_find_number(const char *text, const char *path)
+js_find_number(const json_t *root, const char *path)
 {
-	const char *p = skip_space(text);
+	const json_t *value = js_find(root, path);
 
-	while (p != NULL && *path != '\0') {
-		size_t part = strcspn(path, ".");
+	return json_is_number(value) ? json_number_value(value) : NAN;
+}
 
-		p = *p == '{' || *p == '[' ? walk(p, path, part, 0) : NULL;
-		path += part + (path[part] == '.');
-	}
-	return p != NULL && (isdigit((unsigned char)*p) || *p == '-') ? strtod(p, NULL)
-								      : NAN;
+const char *
+js_find_string(const json_t *root, const char *path)
+{
+	return json_string_value(js_find(root, path));
 }

@@ -253,163 +253,164 @@ version_value(const char *version, const char *name, char *buf, size_t size)
 }
 
 void
-out_build(struct json *j, const char *key, const char *version)
+out_build(struct js *j, const char *key, const char *version)
 {
 	char value[32];
 
-	json_begin(j, key, '{');
+	js_begin(j, key, '{');
 	version_value(version, "buffer_cache=", value, sizeof(value));
-	json_bool(j, "buffer_cache", strcmp(value, "yes") == 0);
+	js_bool(j, "buffer_cache", strcmp(value, "yes") == 0);
 	version_value(version, "head_cache=", value, sizeof(value));
-	json_bool(j, "head_cache", strcmp(value, "yes") == 0);
+	js_bool(j, "head_cache", strcmp(value, "yes") == 0);
 	version_value(version, "heap=", value, sizeof(value));
-	json_string(j, "heap", value);
+	js_string(j, "heap", value);
 	version_value(version, "debug=", value, sizeof(value));
-	json_count(j, "debug", strtoul(value, NULL, 10));
-	json_end(j, '}');
+	js_count(j, "debug", strtoul(value, NULL, 10));
+	js_end(j, '}');
 }
 
 void
-out_host(struct json *j, const double *probes, size_t n)
+out_host(struct js *j, const double *probes, size_t n)
 {
 	struct spread s = spread_of(probes, n);
 	char text[128];
 
-	json_begin(j, "host", '{');
+	js_begin(j, "host", '{');
 	host_cpu_model(text, sizeof(text));
-	json_string(j, "cpu_model", text);
+	js_string(j, "cpu_model", text);
 	host_kernel(text, sizeof(text));
-	json_string(j, "kernel", text);
-	json_count(j, "cpus", (uint64_t)host_ncpus());
-	json_number(j, "crosscpu_ns", s.median);
-	json_number(j, "crosscpu_ns_min", s.lo);
-	json_number(j, "crosscpu_ns_max", s.hi);
-	json_end(j, '}');
+	js_string(j, "kernel", text);
+	js_count(j, "cpus", (uint64_t)host_ncpus());
+	js_number(j, "crosscpu_ns", s.median);
+	js_number(j, "crosscpu_ns_min", s.lo);
+	js_number(j, "crosscpu_ns_max", s.hi);
+	js_end(j, '}');
 }
 
 static void
-json_config(struct json *j, const struct measured *m)
+json_config(struct js *j, const struct measured *m)
 {
 	const struct options *o = m->o;
 	char push[MAX_PUSH * 10];
 
 	push_text(o, push, sizeof(push));
-	json_begin(j, "config", '{');
-	json_string(j, "io", opts_ios[o->io]);
-	json_string(j, "read_mode", opts_read_modes[o->read_mode]);
-	json_string(j, "push", push);
-	json_bool(j, "blocking", o->blocking);
-	json_bool(j, "poll_each", o->poll_each);
-	json_count(j, "hiwat", (uint64_t)m->hiwat);
-	json_count(j, "lowat", (uint64_t)m->lowat);
-	json_count(j, "slices", opts_slices(o));
-	json_number(j, "slice_seconds", opts_slice_seconds(o));
-	json_number(j, "warmup_seconds", slice_warmup(opts_slice_seconds(o)));
-	json_end(j, '}');
+	js_begin(j, "config", '{');
+	js_string(j, "io", opts_ios[o->io]);
+	js_string(j, "read_mode", opts_read_modes[o->read_mode]);
+	js_string(j, "push", push);
+	js_bool(j, "blocking", o->blocking);
+	js_bool(j, "poll_each", o->poll_each);
+	js_count(j, "hiwat", (uint64_t)m->hiwat);
+	js_count(j, "lowat", (uint64_t)m->lowat);
+	js_count(j, "slices", opts_slices(o));
+	js_number(j, "slice_seconds", opts_slice_seconds(o));
+	js_number(j, "warmup_seconds", slice_warmup(opts_slice_seconds(o)));
+	js_end(j, '}');
 }
 
 /* A count of both sides together, then of each. */
 static void
-json_sides(struct json *j, const char *name, uint64_t writer, uint64_t reader)
+json_sides(struct js *j, const char *name, uint64_t writer, uint64_t reader)
 {
 	char key[32];
 
-	json_count(j, name, writer + reader);
+	js_count(j, name, writer + reader);
 	snprintf(key, sizeof(key), "%s_writer", name);
-	json_count(j, key, writer);
+	js_count(j, key, writer);
 	snprintf(key, sizeof(key), "%s_reader", name);
-	json_count(j, key, reader);
+	js_count(j, key, reader);
 }
 
 static void
-json_result(struct json *j, const struct measured *m, const struct result *r)
+json_result(struct js *j, const struct measured *m, const struct result *r)
 {
 	double rate = pipe_rate(r);
 
-	json_begin(j, NULL, '{');
-	json_string(j, "subject", r->subject->name);
-	json_string(j, "mode", opts_modes[m->o->mode]);
-	json_string(j, "cpus", opts_cpus_text(m->o));
-	json_count(j, "size", r->size);
-	json_count(j, "sent", r->sent);
-	json_count(j, "read", r->read);
-	json_number(j, "lost", (double)pipe_lost(r));
-	json_count(j, "bad", r->bad);
-	json_number(j, "msgs_per_s", rate);
-	json_number(j, "bytes_per_s", rate * (double)r->size);
-	json_number(j, "ns_per_msg", 1e9 / rate);
-	json_number(j, "cpu_us_per_msg", pipe_cpu_us(r));
+	js_begin(j, NULL, '{');
+	js_string(j, "subject", r->subject->name);
+	js_string(j, "mode", opts_modes[m->o->mode]);
+	js_string(j, "cpus", opts_cpus_text(m->o));
+	js_count(j, "size", r->size);
+	js_count(j, "sent", r->sent);
+	js_count(j, "read", r->read);
+	js_number(j, "lost", (double)pipe_lost(r));
+	js_count(j, "bad", r->bad);
+	js_number(j, "msgs_per_s", rate);
+	js_number(j, "bytes_per_s", rate * (double)r->size);
+	js_number(j, "ns_per_msg", 1e9 / rate);
+	js_number(j, "cpu_us_per_msg", pipe_cpu_us(r));
 	json_sides(j, "eagain", r->sum[WRITER].eagain, r->sum[READER].eagain);
 	json_sides(j, "ctxsw", r->sum[WRITER].ctxsw, r->sum[READER].ctxsw);
-	json_begin(j, "samples", '[');
+	js_string(j, "metric", "msgs_per_s");
+	js_string(j, "better", "higher");
+	js_begin(j, "samples", '[');
 	for (size_t i = 0; i < r->nsamples; i++)
-		json_number(j, NULL, r->samples[i].rate);
-	json_end(j, ']');
-	json_end(j, '}');
+		js_number(j, NULL, r->samples[i].rate);
+	js_end(j, ']');
+	js_end(j, '}');
 }
 
 static void
-json_ratio(struct json *j, const struct measured *m, const struct result *peer)
+json_ratio(struct js *j, const struct measured *m, const struct result *peer)
 {
 	struct ratio q;
 
 	if (!pipe_ratio(m, peer, &q))
 		return;
-	json_begin(j, NULL, '{');
-	json_count(j, "size", peer->size);
-	json_string(j, "subject", "ustreams");
-	json_string(j, "over", peer->subject->name);
-	json_number(j, "median", q.est.median);
-	json_interval(j, "ci95", q.est.lo, q.est.hi);
-	json_string(j, "ci_method", stats_method_name(q.est.method));
-	json_count(j, "pairs", q.est.n);
-	json_count(j, "moved", q.moved);
-	json_end(j, '}');
+	js_begin(j, NULL, '{');
+	js_count(j, "size", peer->size);
+	js_string(j, "subject", "ustreams");
+	js_string(j, "over", peer->subject->name);
+	js_number(j, "median", q.est.median);
+	js_interval(j, "ci95", q.est.lo, q.est.hi);
+	js_string(j, "ci_method", stats_method_name(q.est.method));
+	js_count(j, "pairs", q.est.n);
+	js_count(j, "moved", q.moved);
+	js_end(j, '}');
 }
 
 static void
-json_skipped(struct json *j, const struct result *r)
+json_skipped(struct js *j, const struct result *r)
 {
-	json_begin(j, NULL, '{');
-	json_string(j, "subject", r->subject->name);
-	json_count(j, "size", r->size);
-	json_count(j, "limit", r->limit);
-	json_string(j, "reason", r->skipped);
-	json_end(j, '}');
+	js_begin(j, NULL, '{');
+	js_string(j, "subject", r->subject->name);
+	js_count(j, "size", r->size);
+	js_count(j, "limit", r->limit);
+	js_string(j, "reason", r->skipped);
+	js_end(j, '}');
 }
 
 static void
 print_json(const struct measured *m)
 {
-	struct json j = {.f = stdout};
+	struct js j;
 	char version[32];
 
-	json_begin(&j, NULL, '{');
-	json_string(&j, "tool", "strperf");
-	json_string(&j, "command", "pipe");
-	json_count(&j, "schema", 1);
+	js_init(&j);
+	js_begin(&j, NULL, '{');
+	js_envelope(&j, "pipe");
 	version_value(ustr_version(), "ustreams ", version, sizeof(version));
-	json_string(&j, "version", version);
+	js_string(&j, "version", version);
 	out_build(&j, "build", ustr_version());
 	out_host(&j, m->probes, m->nprobes);
 	json_config(&j, m);
-	json_bool(&j, "interrupted", m->interrupted);
-	json_begin(&j, "results", '[');
+	js_bool(&j, "interrupted", m->interrupted);
+	js_begin(&j, "results", '[');
 	for (size_t i = 0; i < m->nresults; i++)
 		if (pipe_was_run(&m->results[i]))
 			json_result(&j, m, &m->results[i]);
-	json_end(&j, ']');
-	json_begin(&j, "ratios", '[');
+	js_end(&j, ']');
+	js_begin(&j, "ratios", '[');
 	for (size_t i = 0; i < m->nresults; i++)
 		json_ratio(&j, m, &m->results[i]);
-	json_end(&j, ']');
-	json_begin(&j, "skipped", '[');
+	js_end(&j, ']');
+	js_begin(&j, "skipped", '[');
 	for (size_t i = 0; i < m->nresults; i++)
 		if (m->results[i].skipped != NULL)
 			json_skipped(&j, &m->results[i]);
-	json_end(&j, ']');
-	json_end(&j, '}');
-	putchar('\n');
+	js_end(&j, ']');
+	js_end(&j, '}');
+	js_print(&j, stdout);
 }
 
 /* ---- CSV ------------------------------------------------------------------------------------ */

@@ -28,9 +28,9 @@ void out_machine(void);
 /* One line about n cross-CPU round trips, NAN for an unknown one; none if all are. */
 void out_roundtrips(const double *probes, size_t n);
 /* The "build" object of a version line as ustr_version() gives it. */
-void out_build(struct json *j, const char *key, const char *version);
+void out_build(struct js *j, const char *key, const char *version);
 /* The "host" object, with n cross-CPU round trips. */
-void out_host(struct json *j, const double *probes, size_t n);
+void out_host(struct js *j, const double *probes, size_t n);
 /* CSV: a number, or nothing if it is not finite, and what follows it. */
 void out_csv_number(double value, const char *after);
 
