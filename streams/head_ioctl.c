@@ -323,8 +323,8 @@ holder_stopped(struct call *c, int64_t *since)
 
 	for (int way = 0; way < 2 && start[way] != NULL; way++) {
 		for (queue_t *q = start[way]; q != NULL; last = q, q = q->q_next) {
-			uint32_t word = q->q_perim == NULL ? 0 : ld_seq(&q->q_perim->pe_word);
-			struct slot *s = slot_of(word & ~PERIM_PENDING);
+			uint64_t word = q->q_perim == NULL ? 0 : ld_seq(&q->q_perim->pe_word);
+			struct slot *s = slot_of(perim_owner(word));
 
 			if (s != NULL && slot_stopped(s, since))
 				return true;

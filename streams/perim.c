@@ -101,16 +101,19 @@ serve(struct slot *me, queue_t *q)
 	runq_done(me, q);
 }
 
-/* Everything parked on q, in order, then its service procedure if asked for. */
+/*
+ * Everything parked on q, in order, then its service procedure if asked for;
+ * not more than *share, and the rest is listed again (D9).
+ */
 static void
-run_queue(struct slot *me, queue_t *q)
+run_queue(struct slot *me, queue_t *q, unsigned int *share)
 {
-	uint32_t why = f_and(&q->q_pflag, ~(uint32_t)(QP_LISTED | QP_SRV));
+	uint32_t why = f_and(&q->q_pflag, ~(uint32_t)(QP_LISTED | QP_SRV)) & QP_SRV;
 	size_t bytes, blocks;
 	mblk_t *mp;
 
-	ASSERT(ld_rlx(&q->q_perim->pe_word) != 0);
-	while ((mp = unpark(me, q)) != NULL) {
+	ASSERT(perim_owner(ld_rlx(&q->q_perim->pe_word)) == me->sl_key);
+	for (--*share; *share > 0 && (mp = unpark(me, q)) != NULL; --*share) {
 		bool pri = msg_ispri(mp);
 
 		msg_weigh(mp, &bytes, &blocks);
@@ -121,7 +124,9 @@ run_queue(struct slot *me, queue_t *q)
 			flow_unparked(q);
 		}
 	}
-	if (why & QP_SRV)
+	if (*share == 0)
+		list(me, q->q_perim, q, why);
+	else if (why != 0)
 		serve(me, q);
 }
 
@@ -140,9 +145,9 @@ postpone(struct slot *me, struct perim *p)
  * waited for only when this thread names no group.  False if some are left.
  */
 static bool
-drain(struct slot *me, struct perim *p)
+drain(struct slot *me, struct perim *p, unsigned int *share)
 {
-	for (;;) {
+	while (*share > 0) {
 		struct group *held;
 		int token;
 		queue_t *q = unlist(me, p, &token, &held);
@@ -150,7 +155,7 @@ drain(struct slot *me, struct perim *p)
 		if (q != NULL) {
 			struct group *g = plumb_group(q);
 
-			run_queue(me, q);
+			run_queue(me, q, share);
 			plumb_unvisit(me, g, token);
 		} else if (held == NULL) {
 			return true;
@@ -160,44 +165,80 @@ drain(struct slot *me, struct perim *p)
 			plumb_wait(me, held);
 		}
 	}
+	return false; /* D9 */
 }
 
-void
-perim_leave(struct slot *me, struct perim *p)
+/*
+ * D4: to the wanter with what is pending; else free, pending if told so.  False:
+ * there is no wanter, and something is pending already.
+ */
+static bool
+release(struct perim *p, uint64_t pending)
 {
-	ASSERT((ld_rlx(&p->pe_word) & ~PERIM_PENDING) == me->sl_key);
-	for (;;) {
-		uint32_t mine = me->sl_key;
+	uint64_t next, word = ld_seq(&p->pe_word);
 
-		JITTER();
-		if (likely(cas(&p->pe_word, &mine, 0u))) /* D4 */
-			return;
-		f_and(&p->pe_word, ~PERIM_PENDING);
-		if (drain(me, p))
+	do {
+		uint32_t wanter = perim_wanter(word);
+
+		if (wanter != 0 && !slot_gone(wanter))
+			next = wanter | pending | (word & PERIM_PENDING);
+		else if ((word & PERIM_PENDING) != 0 && pending == 0)
+			return false;
+		else
+			next = pending;
+	} while (!cas(&p->pe_word, &word, next));
+	return true;
+}
+
+static NOINLINE void
+leave_slow(struct slot *me, struct perim *p)
+{
+	unsigned int share = PERIM_SHARE;
+
+	while (!release(p, 0)) {
+		(void)f_and(&p->pe_word, ~(uint64_t)PERIM_PENDING);
+		if (drain(me, p, &share))
 			continue;
 		/* Leave it free and pending; come back from outside. */
-		(void)xchg(&p->pe_word, PERIM_PENDING); /* D6 */
+		(void)release(p, PERIM_PENDING); /* D6, D9 */
 		postpone(me, p);
 		return;
 	}
 }
 
-/* Free, with or without something pending, or left by a thread that died in it. */
-static bool
-vacant(uint32_t word)
+void
+perim_leave(struct slot *me, struct perim *p)
 {
-	word &= ~PERIM_PENDING;
-	return word == 0 || slot_gone(word);
+	uint64_t mine = me->sl_key;
+
+	ASSERT(perim_owner(ld_rlx(&p->pe_word)) == me->sl_key);
+	JITTER();
+	if (unlikely(!cas(&p->pe_word, &mine, (uint64_t)0))) /* D4 */
+		leave_slow(me, p);
 }
 
+/* Free, with or without something pending, or left by a thread that died in it. */
+static bool
+vacant(uint64_t word)
+{
+	IMPLY(perim_owner(word) == 0, perim_wanter(word) == 0);
+	return perim_owner(word) == 0 || slot_gone(perim_owner(word));
+}
+
+/* Of a dead owner's word the wanter stays, unless it is the taker itself. */
 static bool
 take(struct slot *me, struct perim *p)
 {
-	uint32_t word = ld_seq(&p->pe_word);
+	uint64_t word = ld_seq(&p->pe_word);
 
-	while (vacant(word))
-		if (cas(&p->pe_word, &word, me->sl_key | (word & PERIM_PENDING)))
+	while (vacant(word)) {
+		uint64_t next = me->sl_key | (word & PERIM_PENDING);
+
+		if (perim_wanter(word) != me->sl_key)
+			next |= (uint64_t)perim_wanter(word) << 32;
+		if (cas(&p->pe_word, &word, next))
 			return true;
+	}
 	return false;
 }
 
@@ -206,7 +247,7 @@ static void
 announce(struct slot *me, struct perim *p)
 {
 	JITTER();
-	if (vacant(f_or(&p->pe_word, PERIM_PENDING)) && take(me, p))
+	if (vacant(f_or(&p->pe_word, (uint64_t)PERIM_PENDING)) && take(me, p))
 		perim_leave(me, p);
 }
 
@@ -223,11 +264,11 @@ void
 perim_put(struct perim *p, queue_t *q, mblk_t *mp)
 {
 	struct slot *me = slot_self();
-	uint32_t free = 0;
+	uint64_t free = 0;
 
 	if (unlikely(me == NULL))
 		return;
-	if (unlikely(!cas(&p->pe_word, &free, me->sl_key))) {
+	if (unlikely(!cas(&p->pe_word, &free, (uint64_t)me->sl_key))) {
 		park(me, p, q, mp);
 		announce(me, p);
 		return;
@@ -236,7 +277,7 @@ perim_put(struct perim *p, queue_t *q, mblk_t *mp)
 		put_procs[q->q_qidx].pc_put(q, mp);
 	else {
 		park(me, p, q, mp); /* behind those already there */
-		f_or(&p->pe_word, PERIM_PENDING);
+		(void)f_or(&p->pe_word, (uint64_t)PERIM_PENDING);
 	}
 	perim_leave(me, p);
 }
@@ -245,13 +286,13 @@ void
 perim_service(struct slot *me, queue_t *q)
 {
 	struct perim *p = q->q_perim;
-	uint32_t free = 0;
+	uint64_t free = 0;
 
 	if (likely(p == NULL)) {
 		serve(me, q);
 		return;
 	}
-	if (ld_rlx(&q->q_pfirst) == NULL && cas(&p->pe_word, &free, me->sl_key)) {
+	if (ld_rlx(&q->q_pfirst) == NULL && cas(&p->pe_word, &free, (uint64_t)me->sl_key)) {
 		serve(me, q);
 		perim_leave(me, p);
 		return;
@@ -260,25 +301,67 @@ perim_service(struct slot *me, queue_t *q)
 	announce(me, p);
 }
 
+/* D8: be the one who is given p next, if nobody alive is already. */
+static void
+ask(struct slot *me, struct perim *p)
+{
+	uint64_t word = ld_seq(&p->pe_word);
+
+	while (!vacant(word) && perim_owner(word) != me->sl_key) {
+		uint32_t wanter = perim_wanter(word);
+
+		if (wanter != 0 && !slot_gone(wanter))
+			return;
+		if (cas(&p->pe_word, &word, (uint64_t)me->sl_key << 32 | (uint32_t)word))
+			return;
+	}
+}
+
+/* Do not want p any more; false: it was given by now. */
+static bool
+withdraw(struct slot *me, struct perim *p)
+{
+	uint64_t word = ld_seq(&p->pe_word);
+
+	while (perim_wanter(word) == me->sl_key)
+		if (cas(&p->pe_word, &word, (uint64_t)(uint32_t)word))
+			return true;
+	return perim_owner(word) != me->sl_key;
+}
+
+/* Outside all groups: until p is this thread's; false: its holder is stopped. */
+static bool
+await(struct slot *me, struct perim *p)
+{
+	int64_t since = 0;
+
+	ASSERT(ld_rlx(&me->sl_home) == NULL && ld_rlx(&me->sl_visiting) == NULL);
+	for (unsigned int tries = 1;; tries++) {
+		struct slot *s = slot_of(perim_owner(ld_seq(&p->pe_word)));
+
+		if (s == me || take(me, p))
+			return true;
+		ask(me, p);
+		JITTER();
+		plat_yield();
+		if (tries % 64 == 0 && s != NULL && slot_stopped(s, &since))
+			return !withdraw(me, p);
+	}
+}
+
 bool
 perim_enter(struct slot *me, struct perim *p)
 {
 	struct group *home = ld_rlx(&me->sl_home);
-	bool taken = take(me, p), stopped = false;
-	int64_t since = 0;
+	bool taken = take(me, p);
 
-	/* Under traffic it is free for moments only: ask often, never nap. */
-	for (unsigned int tries = 1; !taken && !stopped; tries++) {
-		struct slot *s = slot_of(ld_seq(&p->pe_word) & ~PERIM_PENDING);
-
-		st_rel(&me->sl_home, NULL);
-		plat_yield();
-		if (tries % 64 == 0 && s != NULL)
-			stopped = slot_stopped(s, &since);
-		while (home != NULL && !plumb_enter(me, home))
-			plumb_wait(me, home);
-		taken = take(me, p);
-	}
+	ASSERT(perim_owner(ld_rlx(&p->pe_word)) != me->sl_key || taken);
+	if (taken)
+		return true;
+	st_rel(&me->sl_home, NULL);
+	taken = await(me, p);
+	while (home != NULL && !plumb_enter(me, home))
+		plumb_wait(me, home);
 	return taken;
 }
 

@@ -4,32 +4,42 @@
  *
  * Level 8.
  *
- *   pe_word   31        30 .......... 0
- *            | PENDING | owner's slot |      0: free, nothing parked
+ *   pe_word   63 .......... 32   31        30 .......... 0
+ *            | wanter's slot   | PENDING | owner's slot |   0: free, nothing parked
  *
  * Entering is one compare-and-swap of 0 to the own slot.  Who cannot enter
  * parks the message on the destination queue, puts the queue on the
  * perimeter's list, sets PENDING and goes on; whoever holds the perimeter runs
  * what is parked before it leaves.  So a put never waits, a chain that comes
  * back into a perimeter of its own thread is run after the outermost frame,
- * and a queue's parked messages are never overtaken.
+ * and a queue's parked messages are never overtaken.  Open and close routines
+ * cannot be parked: their threads wait, and are given the perimeter by the next
+ * one that leaves it, before what is parked.
  *
  *   parker                                 holder, leaving
- *   D1 message on q, q on the list         D4 word: me -> 0 (c-a-s); done
- *   D2 PENDING set (fetch-or)              D5 if PENDING: clear it, run the list,
- *   D3 word was free? -> take it, D5          again D4
+ *   D1 message on q, q on the list         D4 word: me -> 0, or -> the wanter (D8),
+ *   D2 PENDING set (fetch-or)                 with what is pending (c-a-s); done
+ *   D3 word was free? -> take it, D5       D5 if PENDING: clear it, run the list,
+ *                                             again D4
  *
  *   D6 a queue of a group that a writer holds stays on the list: the word becomes
  *      free and PENDING, and the thread comes back when it names no group
  *   D7 a queue that is taken out hands what is parked on it to the next one
  *      before anybody else is let in (qprocsoff)
+ *   D8 perim_enter: taken -> name oneself as wanter, name no group, wait until the
+ *      word's owner is oneself.  Giving up (its owner is stopped) withdraws the
+ *      name, unless one is the owner by then.  A second wanter waits for the first
+ *   D9 a holder that has run PERIM_SHARE messages leaves the rest as in D6, so that
+ *      a call does not serve other threads for ever
  *
  * invariant 1: after D2 somebody runs D5: the holder whose D4 fails for the
- *   bit, or the parker itself.
+ *   bit, or the parker itself, or who was given the perimeter with the bit.
  * (tests/model/perim.pml)
  * invariant 2: a queue is on at most one list, once (q_pflag QP_LISTED).
  * invariant 3: nobody waits for anything while it holds a perimeter, except
- *   outside all groups for a writer of a group that it has to visit.
+ *   outside all groups for a writer of a group that it has to visit, or of its own
+ *   after D8.  Such a writer waits for no perimeter.
+ * invariant 4: owner = 0 implies wanter = 0: both change in one step.
  *
  * q_pbytes and q_pblocks count what is parked, for canput (flow.c).
  */
@@ -39,16 +49,29 @@
 #include "queue.h"
 
 struct perim {
-	uint32_t pe_word;	 /* A  drawn above */
-	uint32_t pe_lock;	 /* A  guards the list */
+	uint64_t pe_word;	 /* A  drawn above */
 	queue_t *pe_first;	 /* P  queues with parked work */
 	queue_t *pe_last;	 /* P */
 	struct perim *pe_next;	 /* O  on a thread's sl_later list */
+	uint32_t pe_lock;	 /* A  guards the list */
 	uint32_t pe_later;	 /* A  it is on one */
-	uint32_t pe_spare[7];
+	uint32_t pe_spare[6];
 } LINE_ALIGNED;
 
 #define PERIM_PENDING 0x80000000u
+#define PERIM_SHARE 256 /* messages and service procedures (D9) */
+
+INLINE uint32_t
+perim_owner(uint64_t word)
+{
+	return (uint32_t)word & ~PERIM_PENDING;
+}
+
+INLINE uint32_t
+perim_wanter(uint64_t word)
+{
+	return (uint32_t)(word >> 32);
+}
 
 /* q_pflag */
 #define QP_LISTED 1	/* on the perimeter's list */

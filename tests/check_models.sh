@@ -60,12 +60,18 @@ perim	states	-DPUSH
 perim	states	-DPOP
 perim	states	-DOUTSIDE
 perim	cycles	-DOUTSIDE
+perim	states	-DOPEN
+perim	states	-DSHARE -DN2=1
+perim	states	-DSHARE -DSERVICE -DN2=1
 perim	mutant	-DNO_D3
 perim	mutant	-DSWAP_D5
 perim	mutant	-DLOSE_PENDING
 perim	mutant	-DOVERTAKE
 perim	mutant	-DPUSH -DNO_D6
 perim	mutant	-DPOP -DHAND_ON_LATE
+perim	mutant	-DOPEN -DWITHDRAW_LATE
+perim	mutant	-DOPEN -DLOSE_AT_HANDOVER
+perim	mutant	-DSHARE -DFORGET_REST
 perim	mutant-cycles	-DOUTSIDE -DWAIT_VISITING
 '
 

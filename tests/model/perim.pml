@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * perim.pml: perimeters: parking and draining (streams/perim.h D1..D5).
+ * perim.pml: perimeters: parking and draining (streams/perim.h D1..D9).
  *
  * Properties: never two threads inside the perimeter; what one thread puts to a
  * queue arrives in order and once; in the end nothing is parked, listed or asked
@@ -11,13 +11,17 @@
  *   D1 message on the queue, queue on the list      park, list, perim.c
  *   D2 PENDING set                                  announce (and perim_put)
  *   D3 word was free? -> take it                    announce, take
- *   D4 word: me -> 0, done                          perim_leave
+ *   D4 word: me -> 0, or -> who wants it; done      perim_leave, give
  *   D5 PENDING cleared, the list run, D4 again      perim_leave, drain
  *   D6 the list has only queues of groups that a writer holds, and the thread
  *      names a group: word := PENDING, come back from outside   perim_leave,
  *      postpone, plumb_later, perim_kick
  *   D7 a queue taken out: what is parked on it goes on to the next one before
  *      anybody else is let in                       qprocsoff, perim_forget
+ *   D8 an open or close routine found the perimeter taken: its thread is named as
+ *      who wants it, and waits outside all groups until it is the owner, or
+ *      withdraws                                    perim_enter
+ *   D9 a thread that has run its share stops draining as in D6   drain, run_queue
  *   P1..P6, V1..V3 as in plumb.pml; unlist names the group of a queue (V1) under
  *      pe_lock, before the queue is off the list
  *
@@ -28,6 +32,8 @@
  *   PUSH: a writer relinks group 2, which this perimeter has nothing to do with.
  *   POP: a writer closes the module on queue 2: inside the perimeter (perim_enter)
  *        the queue is taken out (qprocsoff).
+ *   OPEN: two writers enter the perimeter (perim_enter) or give up, and leave it.
+ *   SHARE: a thread that drains may stop after any message.
  *   OUTSIDE: a thread that names no group but visits group 1 while it holds
  *        another perimeter (plumb_later) puts to queue 1; a writer relinks group 2.
  *
@@ -46,6 +52,8 @@
  * Mutants: PUT      NO_D3, SWAP_D5, LOSE_PENDING, OVERTAKE
  *          PUSH     NO_D6
  *          POP      HAND_ON_LATE
+ *          OPEN     WITHDRAW_LATE, LOSE_AT_HANDOVER
+ *          SHARE    FORGET_REST
  *          OUTSIDE  WAIT_VISITING
  */
 #ifndef N0
@@ -62,6 +70,7 @@
 
 byte owner;			/* pe_word: slot + 1 */
 bit pending;			/* its bit 31 */
+byte wanted;			/* its upper half */
 bit pe_lock;
 bit on_list[3];			/* pe_first .. */
 bit listed[3], srv[3];		/* q_pflag */
@@ -117,6 +126,17 @@ inline srv_proc(q)
 	inside--
 }
 
+/* give(), perim.c: the perimeter goes to who wants it, and what is pending with it */
+inline give()
+{
+	owner = wanted;
+	wanted = 0
+#ifdef LOSE_AT_HANDOVER
+	;
+	pending = 0
+#endif
+}
+
 /* list(), perim.c */
 inline put_on_list(q)
 {
@@ -158,6 +178,11 @@ proctype Thread(byte g, n; bit service, outside)
 {
 	byte sent, m, k, q, held;
 	bit was, due, entered, mine_later, took;
+#ifdef SHARE
+	bit spent;
+#else
+#define spent 0
+#endif
 
 	do
 	:: sent < n ->
@@ -251,7 +276,8 @@ D3:		atomic { /* take */
 		/* perim_leave */
 D4:		atomic {
 			if
-			:: owner == ME + 1 && !pending -> owner = 0; goto leave
+			:: owner == ME + 1 && wanted != 0 -> give(); goto leave
+			:: owner == ME + 1 && wanted == 0 && !pending -> owner = 0; goto leave
 			:: else -> assert(owner == ME + 1)
 			fi
 		};
@@ -291,11 +317,23 @@ drain:		atomic { pe_lock == 0 -> pe_lock = 1 };
 			atomic { due = srv[q]; srv[q] = 0; listed[q] = 0 };
 			do
 			:: atomic { nempty(parked[q]) -> parked[q]?m }; put_proc(q, m)
+#ifdef SHARE
+			:: nempty(parked[q]) -> spent = 1; break
+#endif
 			:: empty(parked[q]) -> break
 			od;
 			m = 0;
 			if
-			:: due -> due = 0; srv_proc(q)
+			:: spent ->
+#ifndef FORGET_REST
+				if
+				:: due -> srv[q] = 1
+				:: else
+				fi;
+				put_on_list(q);
+#endif
+				due = 0
+			:: !spent && due -> due = 0; srv_proc(q)
 			:: else
 			fi;
 			if
@@ -303,6 +341,12 @@ drain:		atomic { pe_lock == 0 -> pe_lock = 1 };
 			:: else
 			fi;
 			atomic { q = 0; held = 0 };
+#ifdef SHARE
+			if
+			:: spent -> spent = 0; goto D6
+			:: else
+			fi;
+#endif
 			goto drain
 		:: else
 		fi;
@@ -328,7 +372,14 @@ drain:		atomic { pe_lock == 0 -> pe_lock = 1 };
 			goto drain
 		fi;
 		held = 0;
-D6:		atomic { assert(owner == ME + 1); owner = 0; pending = 1 };
+D6:		atomic {
+			assert(owner == ME + 1);
+			pending = 1;
+			if
+			:: wanted != 0 -> give(); goto leave
+			:: else -> owner = 0
+			fi
+		};
 		atomic {
 			if
 			:: !pe_later -> pe_later = 1; mine_later = 1
@@ -372,24 +423,81 @@ P6:	atomic { relinking[2] = 0; plumber[2] = 0 };
 	done++
 }
 
+/*
+ * perim_enter() of a thread of group g: D8.  Naming the group again is a wait
+ * outside all groups.  OPEN: it may give up, unless the perimeter is its own by then.
+ */
+inline perim_enter(g)
+{
+	do
+	:: atomic { owner == 0 -> owner = ME + 1 }; break
+	:: atomic { owner != 0 && wanted == 0 -> wanted = ME + 1 };
+		if
+		:: owner == ME + 1
+#ifdef OPEN
+		:: atomic { wanted == ME + 1 && owner != ME + 1 -> wanted = 0 }; goto leave
+#ifdef WITHDRAW_LATE
+		:: wanted == ME + 1 -> wanted = 0; goto leave
+#endif
+#endif
+		fi;
+		break
+	od;
+	do
+	::	home[ME] = g;
+		if
+		:: plumber[g] == 0 -> break
+		:: else -> home[ME] = 0; plumber[g] == 0
+		fi
+	od
+}
+
+/* perim_leave() of a thread of group 2 that finds queue 1 parked at most. */
+inline perim_leave()
+{
+	skip;
+D4:	atomic {
+		if
+		:: owner == ME + 1 && wanted != 0 -> give(); goto leave
+		:: owner == ME + 1 && wanted == 0 && !pending -> owner = 0; goto leave
+		:: else -> assert(owner == ME + 1)
+		fi
+	};
+D5:	pending = 0;
+	do
+	:: atomic { on_list[1] && pe_lock == 0 -> visiting[ME] = 1; on_list[1] = 0 };
+		listed[1] = 0;
+		do
+		:: atomic { nempty(parked[1]) -> parked[1]?m }; put_proc(1, m)
+		:: empty(parked[1]) -> break
+		od;
+		visiting[ME] = 0
+	:: !on_list[1] -> goto D4
+	od
+}
+
+/* Runs an open routine: all streams are of group 1 here. */
+proctype Opener()
+{
+	byte m;
+	bit was;
+
+	perim_enter(1);
+	skip;
+	d_step { inside++; assert(inside == 1) };
+	inside--;
+	perim_leave();
+leave:	home[ME] = 0;
+	done++
+}
+
 /* Closes the module on queue 2. */
 proctype Popper()
 {
 	byte i, m;
 	bit was;
 
-	/* inside, and perim_enter: outside while waiting */
-	do
-	::	home[ME] = 2;
-		if
-		:: plumber[2] == 0 ->
-			if
-			:: atomic { owner == 0 -> owner = ME + 1 }; break
-			:: else -> home[ME] = 0; owner == 0
-			fi
-		:: else -> home[ME] = 0; plumber[2] == 0
-		fi
-	od;
+	perim_enter(2);
 	/* qprocsoff */
 	plumb_lock(2);
 	unlinked[2] = 1;
@@ -406,31 +514,19 @@ D7:	do
 #ifndef HAND_ON_LATE
 P6:	atomic { relinking[2] = 0; plumber[2] = 0 };
 #endif
-	/* perim_leave; queue 1 is in another group */
-D4:	atomic {
-		if
-		:: owner == ME + 1 && !pending -> owner = 0; goto leave
-		:: else
-		fi
-	};
-D5:	pending = 0;
-	do
-	:: atomic { on_list[1] && pe_lock == 0 -> visiting[ME] = 1; on_list[1] = 0 };
-		listed[1] = 0;
-		do
-		:: atomic { nempty(parked[1]) -> parked[1]?m }; put_proc(1, m)
-		:: empty(parked[1]) -> break
-		od;
-		visiting[ME] = 0
-	:: !on_list[1] -> goto D4
-	od;
+	perim_leave(); /* queue 1 is in another group */
 leave:	home[ME] = 0;
 	done++
 }
 
 init {
 	atomic {
-#if defined(POP)
+#if defined(OPEN)
+#define THREADS 3
+		run Thread(1, N0, 0, 0);
+		run Opener();
+		run Opener()
+#elif defined(POP)
 #define THREADS 3
 		run Thread(1, N0, 0, 0);
 		run Thread(2, N2, 0, 0);
@@ -458,7 +554,7 @@ init {
 #endif
 	};
 	done == THREADS;
-	assert(owner == 0 && !pending && !pe_later);
+	assert(owner == 0 && !pending && !wanted && !pe_later);
 	assert(!on_list[1] && !on_list[2] && !listed[1] && !listed[2]);
 	assert(empty(parked[1]) && empty(parked[2]));
 	assert(!asked[1] && !asked[2] && !srv[1] && !srv[2]);
