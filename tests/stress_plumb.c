@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stress_plumb.c [threads|fork|both]: two writers and two readers on one pipe,
- * while two plumbers, one at each end, push and pop nullmod and open and close
- * pipes of their own.  No message is lost, doubled or out of order.
+ * while two plumbers, one at each end, push and pop nullmod, duplicate and close
+ * the descriptor, and open and close pipes and devices of their own.  No message
+ * is lost, doubled or out of order.  30 s in all, unless USTR_STRESS_SECONDS says
+ * otherwise.
  */
 #include "stresslib.h"
 
@@ -26,6 +28,34 @@ other_pipe(void)
 	MUST(str_close(fd[1]));
 }
 
+/* A device opened twice, written, read through the other descriptor and closed. */
+static void
+other_device(void)
+{
+	char buf[8];
+	int a = (int)MUST(str_open("/dev/streams/clone/echo", O_RDWR)), b = str_dup(a);
+
+	MUST(b);
+	MUST(str_ioctl(a, I_PUSH, "pipemod"));
+	if (MUST(str_write(a, "echo", 4)) != 4)
+		DIE("a device takes no message");
+	MUST(str_close(a));
+	if (MUST(str_read(b, buf, 8)) != 4)
+		DIE("a device lost its message");
+	MUST(str_close(b));
+}
+
+/* One more descriptor of the busy stream, for a moment. */
+static void
+another_descriptor(int fd)
+{
+	int copy = str_dup(fd);
+
+	MUST(copy);
+	MUST(str_ioctl(copy, I_CANPUT, 0));
+	MUST(str_close(copy));
+}
+
 static void
 plumb(struct traffic *t, int end, int tick)
 {
@@ -41,8 +71,17 @@ plumb(struct traffic *t, int end, int tick)
 			MUST(str_ioctl(t->t_fd[end], I_POP, 0));
 			depth--;
 		}
-		if ((rnd >> 24 & 15) == 0)
+		switch (rnd >> 24 & 15) {
+		case 0:
 			other_pipe();
+			break;
+		case 1:
+			other_device();
+			break;
+		case 2:
+			another_descriptor(t->t_fd[end]);
+			break;
+		}
 		if (MUST(str_ioctl(t->t_fd[end], I_LIST, NULL)) != depth)
 			DIE("%d modules were pushed", depth);
 		crew_tick(tick);
@@ -103,7 +142,7 @@ main(int argc, char **argv)
 
 	if (!stress_modes(argc, argv, &threads, &forks))
 		return 77;
-	ms = stress_ms() / (2 * (threads + forks));
+	ms = stress_ms_or(30) / (2 * (threads + forks));
 	for (int polling = 0; polling < 2; polling++) {
 		if (threads)
 			run(false, polling, ms);

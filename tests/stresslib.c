@@ -45,9 +45,15 @@ env_number(const char *name, long fallback)
 }
 
 long
+stress_ms_or(long seconds)
+{
+	return env_number("USTR_STRESS_SECONDS", seconds) * 1000;
+}
+
+long
 stress_ms(void)
 {
-	return env_number("USTR_STRESS_SECONDS", 3) * 1000;
+	return stress_ms_or(3);
 }
 
 long

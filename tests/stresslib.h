@@ -28,8 +28,9 @@
 long stress_now(void);
 void stress_sleep(int ms);
 
-/* Milliseconds to run, and messages to send. */
+/* Milliseconds to run (of so many seconds by default), and messages to send. */
 long stress_ms(void);
+long stress_ms_or(long seconds);
 long stress_count(long fallback);
 /* Which modes to run; false: none is possible here, exit with 77. */
 bool stress_modes(int argc, char **argv, bool *threads, bool *forks);
