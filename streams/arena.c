@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* arena.c: reserving, committing and carving the shared mapping. */
 #include "arena.h"
+#include "slot.h"
 
 #include <errno.h>
 #include <string.h>
@@ -14,8 +15,9 @@
 
 struct arena *arena;
 
-static int arena_fdnum = -1;
+static int arena_fdnum = -1;	/* A */
 static struct plat_file arena_id; /* what arena_fdnum was when it was opened */
+static uint32_t regaining;	/* A  a thread opens it again */
 
 _Static_assert(sizeof(struct arena) <= 4096, "the header fits one page");
 
@@ -29,13 +31,64 @@ build_id(void)
 bool
 arena_fd_ours(void)
 {
-	return arena_fdnum >= 0 && plat_same(arena_fdnum, &arena_id);
+	int fd = ld_rlx(&arena_fdnum);
+
+	return fd >= 0 && plat_same(fd, &arena_id);
+}
+
+/* The arena, as a live member of it has it open: a descriptor or -1. */
+static int
+borrow(const struct proc *mine)
+{
+	uint32_t top = ld_acq(&slot_root->sr_ptop);
+
+	for (uint32_t i = 1; i < top; i++) {
+		struct proc *p = slot_procat(i);
+		int fd;
+
+		if (p == NULL || p == mine || ld_acq(&p->pr_state) != PROC_LIVE)
+			continue;
+		fd = plat_raise(plat_borrow(p->pr_pid, ld_rlx(&p->pr_arenafd)));
+		if (fd >= 0 && plat_same(fd, &arena_id))
+			return fd;
+		plat_close(fd);
+	}
+	return -1;
+}
+
+/*
+ * One thread at a time: closing a second descriptor of the file would drop the
+ * record lock that came with the first.  The others do without for now.
+ */
+bool
+arena_fd_regain(void)
+{
+	struct proc *mine = slot_proc();
+	int fd;
+
+	if (likely(arena_fd_ours()))
+		return true;
+	if (mine == NULL || xchg(&regaining, 1u) != 0)
+		return false;
+	if (!arena_fd_ours() && (fd = borrow(mine)) >= 0) {
+		st_rlx(&arena_fdnum, fd);
+		st_rlx(&mine->pr_arenafd, fd);
+		plat_lockrec(fd, (off_t)mine->pr_id);
+	}
+	(void)xchg(&regaining, 0u);
+	return arena_fd_ours();
+}
+
+void
+arena_forked(void)
+{
+	st_rlx(&regaining, 0u);
 }
 
 int
 arena_fd(void)
 {
-	return arena_fdnum;
+	return ld_rlx(&arena_fdnum);
 }
 
 /*
@@ -144,14 +197,14 @@ grow(size_t end)
 {
 	size_t old = ld_acq(&arena->ar_committed), to;
 
-	if (end > arena->ar_cap || !arena_fd_ours())
+	if (end > arena->ar_cap || !arena_fd_regain())
 		return false;
 	to = roundup2(end, STEP);
 	if (to > arena->ar_cap)
 		to = arena->ar_cap;
 	if (to <= old)
 		return true;
-	if (plat_grow(arena_fdnum, (off_t)old, (off_t)to) != 0)
+	if (plat_grow(arena_fd(), (off_t)old, (off_t)to) != 0)
 		return false;
 	plat_dump((char *)arena + old, to - old, true);
 	while (old < to && !cas(&arena->ar_committed, &old, to))

@@ -56,6 +56,10 @@ void *arena_carve(size_t size, size_t align);
 void *arena_root_make(enum arena_root which, size_t size);
 /* The descriptor is still ours (a daemonizing program may have closed it). */
 bool arena_fd_ours(void);
+/* The same, after having it opened again through a live member if it is not. */
+bool arena_fd_regain(void);
+/* In the child of a fork: a thread that is not here may have been regaining it. */
+void arena_forked(void);
 int arena_fd(void);
 
 INLINE bool

@@ -134,7 +134,10 @@ run_queue(struct slot *me, queue_t *q, unsigned int *share)
 static void
 postpone(struct slot *me, struct perim *p)
 {
-	if (xchg(&p->pe_later, 1u) != 0)
+	uint32_t who = ld_seq(&p->pe_later);
+
+	/* One thread alive that comes back is enough. */
+	if ((who != 0 && !slot_gone(who)) || !cas(&p->pe_later, &who, me->sl_key))
 		return;
 	p->pe_next = me->sl_later;
 	me->sl_later = p;

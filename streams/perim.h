@@ -54,7 +54,7 @@ struct perim {
 	queue_t *pe_last;	 /* P */
 	struct perim *pe_next;	 /* O  on a thread's sl_later list */
 	uint32_t pe_lock;	 /* A  guards the list */
-	uint32_t pe_later;	 /* A  it is on one */
+	uint32_t pe_later;	 /* A  that thread's slot, or 0 */
 	uint32_t pe_spare[6];
 } LINE_ALIGNED;
 

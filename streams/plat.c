@@ -159,7 +159,12 @@ plat_backoff(unsigned int *step)
 int
 plat_memfd(const char *name)
 {
-	return (int)syscall(SYS_memfd_create, name, 1u /* MFD_CLOEXEC */);
+	int fd = (int)syscall(SYS_memfd_create, name, 3u /* MFD_CLOEXEC | MFD_ALLOW_SEALING */);
+
+	/* Nobody who gets hold of it can make it shorter under our feet. */
+	if (fd >= 0)
+		(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
+	return fd;
 }
 
 void *
@@ -297,6 +302,15 @@ int
 plat_placeholder(void)
 {
 	return (int)syscall(SYS_openat, AT_FDCWD, "/", O_PATH | O_CLOEXEC, 0);
+}
+
+int
+plat_borrow(pid_t pid, int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
 }
 
 int

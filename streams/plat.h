@@ -130,6 +130,7 @@ bool plat_same(int fd, const struct plat_file *id);
 /* ---- descriptors and processes ----------------------------------------------------- */
 
 int plat_placeholder(void);		/* an O_PATH descriptor, or -1 */
+int plat_borrow(pid_t pid, int fd);	/* the file that pid has open as fd, or -1 */
 int plat_dupfd(int fd, int min);	/* F_DUPFD_CLOEXEC */
 int plat_raise(int fd);			/* the same file at a high number, out of the way */
 int plat_dup2(int fd, int to);		/* onto a number, close on exec */

@@ -168,6 +168,7 @@ proc_live(struct proc *p)
 	int error;
 
 	p->pr_pid = plat_pid();
+	st_rlx(&p->pr_arenafd, arena_fd());
 	if (arena_fd_ours())
 		plat_lockrec(arena_fd(), (off_t)p->pr_id);
 	st_rlx(&slot_wipe->w_proc, p);
@@ -405,6 +406,7 @@ after_fork_child(void)
 	if (!up)
 		return;
 	msg_ext_unlock();
+	arena_forked();
 	helper_forget();
 	slot_tls = NULL;
 	pthread_setspecific(key, NULL);

@@ -45,7 +45,7 @@ seems_dead(const struct proc *p)
 	if (live > 0)
 		return false;
 	/* If the program closed our descriptor, the dead threads must do. */
-	if (!arena_fd_ours())
+	if (!arena_fd_regain())
 		return dead > 0;
 	return !plat_reclocked(arena_fd(), (off_t)p->pr_id);
 }

@@ -78,6 +78,7 @@ struct proc {
 	pid_t pr_pid;		/* C  process id */
 	uint32_t pr_lock;	/* A  guards changes of the descriptor table */
 	uint32_t pr_helper;	/* A  the helper thread runs */
+	int pr_arenafd;		/* A  its descriptor of the arena */
 	struct fdent *pr_fd0;	/* C  descriptors 0..63 */
 	struct fdent **pr_fd;	/* C  chunks of the others */
 	uint32_t pr_due[PROC_DUE]; /* A  free routines other processes left for it */

@@ -482,7 +482,7 @@ use_old(const int p[2])
 	NEED((r = str_read(p[1], &c, 1)) == 1 || errno == EBADF || errno == EAGAIN);
 }
 
-/* Enough that the arena must grow, as far as it can. */
+/* Enough that the arena must grow: through the parent, which has it open. */
 static void
 use_memory(void)
 {
@@ -491,7 +491,7 @@ use_memory(void)
 
 	while (n < 3000 && (mp[n] = str_mblkalloc(4000)) != NULL)
 		n++;
-	NEED(n == 3000 || (str_mblkalloc(4000) == NULL && errno == ENOSR));
+	NEED(n == 3000);
 	while (n > 0)
 		freemsg(mp[--n]);
 }
