@@ -68,6 +68,10 @@ echo_flushside(queue_t *q, const mblk_t *mp)
 static void
 echo_flush(queue_t *q, mblk_t *mp)
 {
+	if (mp->b_wptr == mp->b_rptr) {
+		freemsg(mp);
+		return;
+	}
 	if (*mp->b_rptr & FLUSHW)
 		echo_flushside(q, mp);
 	if (*mp->b_rptr & FLUSHR) {
@@ -88,8 +92,12 @@ echo_wput(queue_t *q, mblk_t *mp)
 		echo_flush(q, mp);
 		break;
 	case M_IOCTL:
-		mp->b_datap->db_type = M_IOCNAK;
+		mp->b_datap->db_type = M_IOCNAK; /* error 0: EINVAL to who asked */
 		qreply(q, mp);
+		break;
+	case M_IOCDATA: /* answers nothing we asked */
+	case M_READ:	/* what there is goes up by itself */
+		freemsg(mp);
 		break;
 	default:
 		if (mp->b_datap->db_type >= QPCTL)

@@ -39,7 +39,7 @@ nuls_close(queue_t *q, int flag, cred_t *crp)
 static void
 nuls_flush(queue_t *q, mblk_t *mp)
 {
-	if (*mp->b_rptr & FLUSHR) {
+	if (mp->b_wptr > mp->b_rptr && (*mp->b_rptr & FLUSHR)) {
 		*mp->b_rptr &= (unsigned char)~FLUSHW;
 		qreply(q, mp);
 	} else {
@@ -55,10 +55,10 @@ nuls_wput(queue_t *q, mblk_t *mp)
 		nuls_flush(q, mp);
 		break;
 	case M_IOCTL:
-		mp->b_datap->db_type = M_IOCNAK;
+		mp->b_datap->db_type = M_IOCNAK; /* error 0: EINVAL to who asked */
 		qreply(q, mp);
 		break;
-	default:
+	default: /* data, and M_READ, to which there is nothing to say */
 		freemsg(mp);
 	}
 	return 0;

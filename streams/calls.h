@@ -37,6 +37,25 @@ int head_putmblk(struct call *c, mblk_t *mp);
 /* head_ioctl.c: the argument as str_ioctl found it. */
 int head_ioctl(struct call *c, int cmd, void *arg, int *rval);
 
+/* head_str.c: I_STR, and every command nobody knows. */
+int head_str(struct call *c, void *arg, int *rval);
+int head_transparent(struct call *c, int cmd, void *arg, int *rval);
+
+/* A question to the module or driver below. */
+struct ask {
+	int a_cmd;		/* ioc_cmd */
+	bool a_transparent;	/* ioc_count is TRANSPARENT */
+	const void *a_data;	/* what goes with it: the caller's memory or ours */
+	size_t a_len;
+	int64_t a_ms;		/* wait for the answer, -1 for ever */
+};
+/*
+ * Ask, and wait for the answer, one question at a time per stream: 0 and the
+ * M_IOCACK, which the caller frees, or its errno, EFAULT, ENOSR, ETIME, EINTR,
+ * EBADF, or the stream's trouble.  May leave the group and come back.
+ */
+int head_ask(struct call *c, const struct ask *a, mblk_t **ackp);
+
 /* head_poll.c: descriptors of all kinds, without an enclosing call. */
 int head_poll(struct pollfd *fds, nfds_t n, int ms, int *ready);
 

@@ -251,12 +251,14 @@ entry_make(struct proc *p, int fd)
 	return fd_entry(p, fd);
 }
 
-/* Sleepers of this process find their descriptor gone. */
+/* Who sleeps on f by way of e, which leads to it no more, finds that out. */
 static void
-wake_sleepers(struct file *f)
+wake_sleepers(struct file *f, const struct fdent *e)
 {
 	wait_wakeall(&f->f_head->sd_rwait);
 	wait_wakeall(&f->f_head->sd_wwait);
+	head_unask(f->f_head, e);
+	wait_wakeall(&f->f_head->sd_iwait);
 }
 
 /* E4: whoever turns a non-NULL entry to NULL drops its reference. */
@@ -266,7 +268,7 @@ entry_clear(struct fdent *e)
 	struct file *f = xchg(&e->fe_file, NULL);
 
 	if (f != NULL)
-		wake_sleepers(f);
+		wake_sleepers(f, e);
 	return f;
 }
 
@@ -313,7 +315,7 @@ point(struct proc *p, int fd, struct file *f, bool cloexec)
 	(void)xchg(&e->fe_file, f); /* E6 */
 	lock_leave(me, &p->pr_lock);
 	if (old != NULL) {
-		wake_sleepers(old);
+		wake_sleepers(old, e);
 		file_rele(old, false);
 	}
 	return 0;

@@ -97,7 +97,7 @@ head_init_process(void)
 		cache_setup(CLASS_HEAD, sizeof(struct headobj), 8, construct);
 }
 
-static cred_t
+cred_t
 head_cred(void)
 {
 	return (cred_t){ 1, geteuid(), getegid(), getuid(), getgid() };
@@ -149,6 +149,8 @@ head_free(struct stdata *sd)
 	struct slot *me = slot_self();
 	queue_t *rq = sd->sd_rq;
 
+	ASSERT(ld_rlx(&sd->sd_iid) == 0 || sd->sd_opens == 0);
+	freemsg(sd->sd_ians);
 	hq_flush(sd, FLUSHALL, -1);
 	band_freeall(rq);
 	band_freeall(rq + 1);

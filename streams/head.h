@@ -69,6 +69,16 @@ struct stdata {
 	struct stdata *sd_nextopen; /* R  next open stream of the driver */
 	uid_t sd_uid;		/* C  who made it */
 	gid_t sd_gid;		/* C */
+
+	/* The ioctl dialogue (head_str.c); guard I is sd_ilock. */
+	uint32_t sd_ilock LINE_ALIGNED; /* A */
+	uint32_t sd_iid;	/* I  id of the question under way, 0 none */
+	uint32_t sd_iasker;	/* I  slot of who asks */
+	struct fdent *sd_ient;	/* I  the descriptor he asked through */
+	mblk_t *sd_ians;	/* I  the answer, until he takes it */
+	int64_t sd_iuntil;	/* I  when his time is over, ns */
+	cred_t sd_icr;		/* I  his credentials */
+	struct waitq sd_iwait;	/* A  who waits for an answer or for the turn */
 };
 
 enum { HEAD_PIPE, HEAD_DEVICE };
@@ -92,7 +102,13 @@ enum { HEAD_PIPE, HEAD_DEVICE };
 #define ACC_WRITE (ACC_HUP | ACC_WRERR | ACC_PIPE | ACC_SIGPIPE)
 #define ACC_PLUMB (ACC_HUP | ACC_RDERR | ACC_WRERR)
 
+/* What ends the wait of a reader, of a writer, of who asks: not the others' trouble. */
+#define SD_RDSTOP (SD_HUP | SD_RDERR | SD_PLEX)
+#define SD_WRSTOP (SD_HUP | SD_BROKEN | SD_WRERR | SD_PLEX)
+#define SD_ASKSTOP (SD_HUP | SD_RDERR | SD_WRERR | SD_PLEX)
+
 struct file;
+struct fdent;
 struct call;
 
 /* Shared tunables, defaults of new streams: tune.c names them. */
@@ -105,6 +121,7 @@ struct head_root {
 	long hr_cltime;		/* A  close time, ms */
 	long hr_ioctltime;	/* A  I_STR time-out, ms */
 	uint32_t hr_nextid;	/* A */
+	uint32_t hr_iocid;	/* A  ids of ioctls, counted */
 	uint32_t hr_lock;	/* A */
 	uint64_t hr_filegen;	/* A  files ever made */
 	struct file *hr_unclosed; /* R  closes that a stopped thread held up */
@@ -124,6 +141,15 @@ head_group(const struct stdata *sd)
 	return plumb_group(sd->sd_rq);
 }
 
+/* Everybody who sleeps on the stream looks again; after a change he waits for. */
+INLINE void
+head_wake(struct stdata *sd)
+{
+	wait_wake(&sd->sd_rwait);
+	wait_wake(&sd->sd_wwait);
+	wait_wake(&sd->sd_iwait);
+}
+
 /* ---- head.c: life and plumbing ---------------------------------------------------- */
 
 int head_init(void);		/* shared part, by the arena's creator */
@@ -139,6 +165,8 @@ void head_plumb_leave(struct stdata *sd);
 int head_pipe(struct stdata *sd[2]);
 int head_push(struct call *c, const char *name);
 int head_pop(struct call *c);
+/* Who calls, as modules see it. */
+cred_t head_cred(void);
 /* The module i below the head (0: topmost), or NULL.  Inside the group. */
 struct regent *head_module(struct stdata *sd, uint32_t i);
 /* The entry that queue q was made from. */
@@ -174,6 +202,13 @@ void head_abandon(struct stdata *sd);
 
 /* 0 or the errno of the access check (streamio 2) for ACC_* minds. */
 int head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe);
+
+/* ---- head_str.c: the ioctl dialogue --------------------------------------------------- */
+
+/* M_IOCACK, M_IOCNAK, M_COPYIN or M_COPYOUT arrived. */
+void head_answer(struct stdata *sd, mblk_t *mp);
+/* The entry e no longer leads to sd: a question asked through it is over. */
+void head_unask(struct stdata *sd, const struct fdent *e);
 
 /* ---- head_queue.c: the read queue --------------------------------------------------- */
 

@@ -63,8 +63,7 @@ mate_flag(struct slot *me, struct stdata *sd, uint32_t flags)
 	plumb_lock(me, g);
 	if (sd->sd_mate != NULL) {
 		f_or(&sd->sd_mate->sd_state, flags);
-		wait_wake(&sd->sd_mate->sd_rwait);
-		wait_wake(&sd->sd_mate->sd_wwait);
+		head_wake(sd->sd_mate);
 	}
 	plumb_unlock(me, g);
 }

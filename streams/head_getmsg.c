@@ -158,7 +158,7 @@ ready_msg(struct call *c, void *arg)
 	mblk_t *mp;
 	bool ok;
 
-	if (ld_seq(&c->c_head->sd_state) & SD_TROUBLE)
+	if (ld_seq(&c->c_head->sd_state) & SD_RDSTOP)
 		return true;
 	if (!hq_any(q))
 		return false;

@@ -413,6 +413,7 @@ static const struct {
 	{ I_FLUSH, ACC_PLUMB, do_flush },
 	{ I_SRDOPT, ACC_RDERR, do_srdopt },
 	{ I_GRDOPT, 0, do_grdopt },
+	{ I_STR, ACC_PLUMB, head_str },
 	{ I_FIND, 0, do_find },
 	{ I_PEEK, ACC_RDERR, do_peek },
 	{ I_SWROPT, ACC_HUP | ACC_WRERR | ACC_PIPE, do_swropt },
@@ -443,5 +444,6 @@ head_ioctl(struct call *c, int cmd, void *arg, int *rval)
 		error = call_access(c, commands[i].minds);
 		return error != 0 ? error : commands[i].run(c, arg, rval);
 	}
-	return EINVAL; /* what a driver's M_IOCNAK would say */
+	error = call_access(c, ACC_PLUMB);
+	return error != 0 ? error : head_transparent(c, cmd, arg, rval);
 }

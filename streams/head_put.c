@@ -4,6 +4,7 @@
 #include "flow.h"
 #include "head.h"
 
+#include <errno.h>
 #include <stropts.h>
 #include <string.h>
 
@@ -30,17 +31,10 @@ arrive_pcproto(struct stdata *sd, mblk_t *mp)
 /* ---- state --------------------------------------------------------------------------- */
 
 static void
-wake_all(struct stdata *sd)
-{
-	wait_wake(&sd->sd_rwait);
-	wait_wake(&sd->sd_wwait);
-}
-
-static void
 arrive_hangup(struct stdata *sd, mblk_t *mp)
 {
 	f_or(&sd->sd_state, SD_HUP);
-	wake_all(sd);
+	head_wake(sd);
 	freemsg(mp);
 }
 
@@ -48,7 +42,7 @@ static void
 arrive_unhangup(struct stdata *sd, mblk_t *mp)
 {
 	f_and(&sd->sd_state, ~(uint32_t)SD_HUP);
-	wake_all(sd);
+	head_wake(sd);
 	freemsg(mp);
 }
 
@@ -79,7 +73,7 @@ arrive_error(struct stdata *sd, mblk_t *mp)
 	wr = n > 1 ? mp->b_rptr[1] : rd;
 	set_error(sd, &sd->sd_rderr, SD_RDERR, rd);
 	set_error(sd, &sd->sd_wrerr, SD_WRERR, wr);
-	wake_all(sd);
+	head_wake(sd);
 	freemsg(mp);
 	if ((rd != 0 && rd != NOERROR) || (wr != 0 && wr != NOERROR))
 		(void)putnextctl1(head_wq(sd), M_FLUSH, FLUSHRW);
@@ -102,6 +96,28 @@ arrive_flush(struct stdata *sd, mblk_t *mp)
 		return;
 	}
 	freemsg(mp);
+}
+
+/* ---- ioctls -------------------------------------------------------------------------------- */
+
+/* A question for us, from the other end of a pipe: we know nothing. */
+static void
+arrive_ioctl(struct stdata *sd, mblk_t *mp)
+{
+	struct iocblk ioc;
+
+	if ((size_t)(mp->b_wptr - mp->b_rptr) < sizeof(ioc)) {
+		freemsg(mp);
+		return;
+	}
+	memcpy(&ioc, mp->b_rptr, sizeof(ioc));
+	ioc.ioc_error = EINVAL;
+	ioc.ioc_rval = -1;
+	ioc.ioc_count = 0;
+	memcpy(mp->b_rptr, &ioc, sizeof(ioc));
+	mp->b_datap->db_type = M_IOCNAK;
+	freemsg(unlinkb(mp));
+	putnext(head_wq(sd), mp);
 }
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -182,6 +198,11 @@ static arrival *const arrivals[256] = {
 	[M_ERROR] = arrive_error,
 	[M_FLUSH] = arrive_flush,
 	[M_SETOPTS] = arrive_setopts,
+	[M_IOCTL] = arrive_ioctl,
+	[M_IOCACK] = head_answer,
+	[M_IOCNAK] = head_answer,
+	[M_COPYIN] = head_answer,
+	[M_COPYOUT] = head_answer,
 };
 
 /* The put procedure of a stream head's read queue. */

@@ -13,7 +13,7 @@ static bool
 anything(struct call *c, void *arg)
 {
 	(void)arg;
-	return hq_any(c->c_head->sd_rq) || (ld_seq(&c->c_head->sd_state) & SD_TROUBLE);
+	return hq_any(c->c_head->sd_rq) || (ld_seq(&c->c_head->sd_state) & SD_RDSTOP);
 }
 
 static void

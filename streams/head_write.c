@@ -18,7 +18,7 @@ static bool
 has_room(struct call *c, void *arg)
 {
 	return bcanputnext(head_wq(c->c_head), *(unsigned char *)arg) ||
-		(ld_seq(&c->c_head->sd_state) & SD_TROUBLE);
+		(ld_seq(&c->c_head->sd_state) & SD_WRSTOP);
 }
 
 /*

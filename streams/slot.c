@@ -43,7 +43,8 @@ slot_gone(uint32_t key)
 {
 	struct slot *s = slot_of(key);
 
-	return s == NULL || ld_acq(&s->sl_key) != key || slot_dead(s);
+	return s == NULL || ld_acq(&s->sl_key) != key || ld_acq(&s->sl_state) == SLOT_FREE ||
+		slot_dead(s);
 }
 
 /* The key of the slot's next life; 21 bits count lives, none of them is 0. */
