@@ -20,6 +20,19 @@ fd_foreign(int fd)
 	return fd >= 0 && plat_isopen(fd) ? ENOSTR : EBADF;
 }
 
+/* If g was merged into another group, entry e of file f names that from now on. */
+static void
+regroup(struct proc *p, struct fdent *e, struct file *f, struct group *g)
+{
+	if (ld_seq(&g->g_plumber) != GROUP_MERGED)
+		return;
+	lock_enter(slot_tls, &p->pr_lock, RANK_PROC);
+	/* While the entry holds the file, g is not used again (group.h, invariant 2). */
+	if (ld_seq(&e->fe_file) == f && ld_acq(&e->fe_group) == g)
+		st_rel(&e->fe_group, group_root(g));
+	lock_leave(slot_tls, &p->pr_lock);
+}
+
 NOINLINE int
 call_enter_slow(struct call *c, int fd)
 {
@@ -47,6 +60,7 @@ call_enter_slow(struct call *c, int fd)
 		c->c_group = ld_acq(&e->fe_group);
 		if (!plumb_enter(me, c->c_group)) {
 			plumb_wait(me, c->c_group);
+			regroup(me->sl_pslot, e, c->c_file, c->c_group);
 			continue;
 		}
 		if (ld_seq(&e->fe_file) == c->c_file && ld_acq(&e->fe_group) == c->c_group)
@@ -88,7 +102,7 @@ call_same(const struct call *c)
 static int
 step_out(struct call *c)
 {
-	plumb_leave(c->c_me, c->c_group);
+	plumb_exit(c->c_me);
 	plat_yield();
 	return call_reenter(c);
 }
@@ -116,11 +130,11 @@ call_sleep(struct call *c, struct waitq *wq, bool (*ready)(struct call *, void *
 	}
 	error = 0;
 	if (call_same(c)) {
-		plumb_leave(me, c->c_group);
+		plumb_exit(me);
 		helper_needed();
 		error = wait_sleep(me, deadline);
 	} else {
-		plumb_leave(me, c->c_group);
+		plumb_exit(me);
 	}
 	wait_end(me);
 	again = call_reenter(c);
@@ -129,7 +143,7 @@ call_sleep(struct call *c, struct waitq *wq, bool (*ready)(struct call *, void *
 	wait_off(wq, me);
 	if (error == 0 || ready(c, arg))
 		return 0;
-	plumb_leave(me, c->c_group);
+	plumb_exit(me);
 	c->c_group = NULL;
 	return error == ETIMEDOUT ? ETIME : error;
 }

@@ -116,8 +116,10 @@ call_enter(struct call *c, int fd)
 INLINE void
 call_leave(struct call *c)
 {
-	if (likely(c->c_group != NULL))
-		plumb_leave(c->c_me, c->c_group);
+	struct group *g = ld_rlx(&c->c_me->sl_home); /* merged, perhaps: not c_group */
+
+	if (likely(g != NULL))
+		plumb_leave(c->c_me, g);
 	if (unlikely(c->c_sigpipe))
 		plat_sigpipe();
 }

@@ -133,12 +133,12 @@ head_alloc(struct group *g, uint32_t kind)
 	queue_setup(ho->ho_q, &head_tables, 0);
 	for (queue_t *q = ho->ho_q; q < ho->ho_q + 2; q++) {
 		q->q_stream = sd;
-		q->q_runq = &g->g_run;
 		q->q_hiwat = (size_t)ld_rlx(&head_root->hr_hiwat);
 		q->q_lowat = (size_t)ld_rlx(&head_root->hr_lowat);
 		q->q_kind |= q == ho->ho_q ? QK_HEADR : QK_HEADW;
 	}
 	head_wq(sd)->q_next = plumb_root->pl_deadend + 1;
+	sd->sd_cell = group_join(g, sd->sd_rq);
 	plumb_resolve(sd->sd_rq);
 	return sd;
 }
@@ -152,6 +152,7 @@ head_free(struct stdata *sd)
 	ASSERT(ld_rlx(&sd->sd_iid) == 0 || sd->sd_opens == 0);
 	freemsg(sd->sd_ians);
 	hq_flush(sd, FLUSHALL, -1);
+	group_part(sd->sd_cell, rq);
 	band_freeall(rq);
 	band_freeall(rq + 1);
 	if (!USTR_HEAD_CACHE)
@@ -194,7 +195,7 @@ head_plumb_enter(struct call *c)
 		struct stdata *sd = c->c_head;
 
 		/* A stale owner read outside the group is at worst a stranger. */
-		plumb_leave(c->c_me, c->c_group);
+		plumb_exit(c->c_me);
 		error = plumber_wait(sd, &step, &since);
 		if (call_reenter(c) != 0)
 			return EBADF;
@@ -207,15 +208,13 @@ head_plumb_enter(struct call *c)
 void
 head_enter(struct slot *me, struct stdata *sd)
 {
-	struct group *g = head_group(sd);
 	unsigned int step = 0;
 
 	for (;;) {
-		while (!plumb_enter(me, g))
-			plumb_wait(me, g);
+		plumb_into(me, head_group(sd));
 		if (plumber_try(me, sd))
 			return;
-		plumb_leave(me, g);
+		plumb_exit(me);
 		plat_backoff(&step);
 	}
 }
@@ -259,7 +258,8 @@ head_pair(struct stdata *sd, struct regent *re, uint32_t kind)
 		return NULL;
 	}
 	rq->q_stream = rq[1].q_stream = sd;
-	rq->q_runq = rq[1].q_runq = sd->sd_rq->q_runq;
+	st_rel(&rq->q_runq, ld_acq(&sd->sd_rq->q_runq));
+	st_rel(&rq[1].q_runq, ld_acq(&sd->sd_rq->q_runq));
 	rq->q_next = sd->sd_rq;
 	rq[1].q_next = kind & QK_DRIVER ? NULL : head_wq(sd)->q_next;
 	return rq;
@@ -311,11 +311,11 @@ run_close(struct slot *me, queue_t *rq, int oflag)
 
 /* Can the group be had for relinking, or is somebody in it stopped? */
 static int
-relinkable(struct slot *me, struct group *g)
+relinkable(struct slot *me)
 {
-	if (!plumb_try(me, g))
+	if (!plumb_try(me))
 		return ETIME;
-	plumb_unlock(me, g);
+	plumb_unlock(me);
 	return 0;
 }
 
@@ -331,7 +331,7 @@ head_push(struct call *c, const char *name)
 
 	if ((long)ld_rlx(&sd->sd_pushed) >= ld_rlx(&head_root->hr_nstrpush))
 		return EINVAL;
-	error = relinkable(c->c_me, head_group(sd));
+	error = relinkable(c->c_me);
 	if (error != 0)
 		return error;
 	re = registry_hold(name, strnlen(name, FMNAMESZ + 1), REG_MODULE);
@@ -358,7 +358,7 @@ head_dispose(struct slot *me, queue_t *wq, int oflag)
 {
 	queue_t *rq = RD(wq);
 	struct regent *re = head_entry(rq);
-	int error = relinkable(me, plumb_group(rq));
+	int error = relinkable(me);
 
 	if (error == 0)
 		error = run_close(me, rq, oflag);
@@ -399,15 +399,15 @@ strweld(queue_t *a, queue_t *b)
 int
 head_pipe(struct stdata *sd[2])
 {
-	struct group *g = plumb_alloc();
+	struct group *g = group_alloc();
 
 	sd[0] = g != NULL ? head_alloc(g, HEAD_PIPE) : NULL;
 	sd[1] = sd[0] != NULL ? head_alloc(g, HEAD_PIPE) : NULL;
+	if (g != NULL)
+		group_rele(g); /* the streams keep it */
 	if (sd[1] == NULL) {
 		if (sd[0] != NULL)
 			head_free(sd[0]);
-		if (g != NULL)
-			plumb_rele(g);
 		return ENOSR;
 	}
 	sd[0]->sd_mate = sd[1];

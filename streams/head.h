@@ -64,6 +64,7 @@ struct stdata {
 	uint32_t sd_minor;	/* C */
 	uint32_t sd_cltime;	/* A  close time, ms */
 	uint32_t sd_id;		/* C  number, for people */
+	struct group *sd_cell;	/* C  group it was born in */
 	struct stdata *sd_mate;	/* G  other end of a pipe */
 	struct regent *sd_reg;	/* C  the driver, or NULL */
 	struct stdata *sd_nextopen; /* R  next open stream of the driver */

@@ -32,18 +32,16 @@ writes_left(struct stdata *sd)
 static void
 drain_writes(struct slot *me, struct stdata *sd)
 {
-	struct group *g = head_group(sd);
 	int64_t until = plat_now() + (int64_t)ld_rlx(&sd->sd_cltime) * 1000000;
 	unsigned int us = 50;
 
 	while (writes_left(sd) && !(ld_acq(&sd->sd_state) & SD_TROUBLE) && plat_now() < until) {
 		bool signalled;
 
-		plumb_leave(me, g);
+		plumb_exit(me);
 		signalled = !plat_nap(us);
 		us = us < 10000 ? us * 2 : us;
-		while (!plumb_enter(me, g))
-			plumb_wait(me, g);
+		plumb_into(me, head_group(sd));
 		if (signalled)
 			return;
 	}
@@ -58,14 +56,12 @@ drain_writes(struct slot *me, struct stdata *sd)
 static void
 mate_flag(struct slot *me, struct stdata *sd, uint32_t flags)
 {
-	struct group *g = head_group(sd);
-
-	plumb_lock(me, g);
+	plumb_lock(me);
 	if (sd->sd_mate != NULL) {
 		f_or(&sd->sd_mate->sd_state, flags);
 		head_wake(sd->sd_mate);
 	}
-	plumb_unlock(me, g);
+	plumb_unlock(me);
 }
 
 static void
@@ -79,10 +75,9 @@ hang_up(struct slot *me, struct stdata *sd)
 void
 head_detach(struct slot *me, struct stdata *sd)
 {
-	struct group *g = head_group(sd);
 	struct stdata *mate;
 
-	plumb_lock(me, g);
+	plumb_lock(me);
 	mate = sd->sd_mate;
 	if (mate != NULL) {
 		plumb_cut(sd->sd_rq);
@@ -90,7 +85,7 @@ head_detach(struct slot *me, struct stdata *sd)
 		mate->sd_mate = NULL;
 	}
 	runq_forget(head_wq(sd));
-	plumb_unlock(me, g);
+	plumb_unlock(me);
 }
 
 /* ---- C6 ---------------------------------------------------------------------------- */
@@ -108,28 +103,12 @@ delist(struct slot *me, struct stdata *sd)
 	lock_leave(me, &registry->rg_lock);
 }
 
-/* Does the group die with this stream? */
-static bool
-owns_group(const struct stdata *sd)
-{
-	if (sd->sd_kind == HEAD_PIPE)
-		return sd->sd_mate == NULL;
-	return (sd->sd_reg->re_flags & USTR_INDEPENDENT) != 0;
-}
-
 void
 head_scrap(struct stdata *sd)
 {
-	struct slot *me = slot_self();
-	struct group *g = head_group(sd);
-	bool with_group;
-
 	if (sd->sd_reg != NULL)
-		delist(me, sd);
-	with_group = owns_group(sd);
+		delist(slot_self(), sd);
 	head_free(sd);
-	if (with_group)
-		plumb_rele(g);
 }
 
 /* ---- the whole ------------------------------------------------------------------------ */
@@ -138,7 +117,6 @@ int
 head_dismantle(struct stdata *sd, int oflag, bool drain)
 {
 	struct slot *me = slot_self();
-	struct group *g = head_group(sd);
 	int error = 0;
 
 	if (me == NULL)
@@ -154,11 +132,11 @@ head_dismantle(struct stdata *sd, int oflag, bool drain)
 		hang_up(me, sd); /* C5 */
 	if (error != 0) {
 		head_plumb_leave(sd);
-		plumb_leave(me, g);
+		plumb_exit(me);
 		return error;
 	}
 	head_detach(me, sd);
-	plumb_leave(me, g);
+	plumb_exit(me);
 	head_scrap(sd);
 	return 0;
 }

@@ -349,7 +349,7 @@ await_flush(struct call *c, const mblk_t *mp)
 	while (ld_acq(&mp->b_datap->db_ref) > 1) {
 		if (plat_now() > until || holder_stopped(c, &since))
 			return ETIME;
-		plumb_leave(c->c_me, c->c_group);
+		plumb_exit(c->c_me);
 		plat_backoff(&step);
 		if (call_reenter(c) != 0)
 			return EBADF;

@@ -114,10 +114,10 @@ group_for(struct slot *me, struct regent *re)
 	struct group *g, *mine;
 
 	if (re->re_flags & USTR_INDEPENDENT)
-		return plumb_alloc();
+		return group_alloc();
 	if ((g = ld_acq(&re->re_group)) != NULL)
 		return g;
-	mine = plumb_alloc();
+	mine = group_alloc();
 	if (mine == NULL)
 		return NULL;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
@@ -126,7 +126,7 @@ group_for(struct slot *me, struct regent *re)
 		st_rel(&re->re_group, g = mine);
 	lock_leave(me, &registry->rg_lock);
 	if (g != mine)
-		plumb_rele(mine);
+		group_rele(mine);
 	return g;
 }
 
@@ -161,29 +161,25 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	struct stdata *sd = g != NULL ? head_alloc(g, HEAD_DEVICE) : NULL;
 	int error;
 
-	if (sd == NULL) {
-		if (g != NULL && (re->re_flags & USTR_INDEPENDENT))
-			plumb_rele(g);
+	if (g != NULL && (re->re_flags & USTR_INDEPENDENT))
+		group_rele(g); /* the stream keeps it */
+	if (sd == NULL)
 		return ENOSR;
-	}
 	sd->sd_reg = re;
 	sd->sd_opens = 1;
 	sd->sd_minor = (uint32_t)dn->dn_minor;
 	sd->sd_plumber = me->sl_key;
 	if (!enlist(me, re, sd, dn->dn_clone)) {
 		head_free(sd);
-		if (re->re_flags & USTR_INDEPENDENT)
-			plumb_rele(g);
 		return EAGAIN; /* somebody was faster: join him */
 	}
-	while (!plumb_enter(me, g))
-		plumb_wait(me, g);
+	plumb_into(me, g);
 	error = open_driver(me, sd, oflag, dn->dn_clone);
 	if (error == 0)
 		head_plumb_leave(sd);
 	else
 		head_detach(me, sd);
-	plumb_leave(me, g);
+	plumb_exit(me);
 	if (error != 0)
 		head_scrap(sd);
 	*sdp = sd;
@@ -203,7 +199,7 @@ open_again(struct slot *me, struct stdata *sd, int oflag)
 		error = head_callopen(me, RD(q), &dev, oflag,
 			q->q_kind & QK_DRIVER ? 0 : MODOPEN);
 	head_plumb_leave(sd);
-	plumb_leave(me, head_group(sd));
+	plumb_exit(me);
 	return error;
 }
 

@@ -34,6 +34,7 @@ enum lock_rank {
 	RANK_QUEUE,	/* a queue */
 	RANK_PARK,	/* a queue's parked list */
 	RANK_PERIM,	/* a perimeter's list of queues */
+	RANK_GROUP,	/* groups: free cells and members */
 	RANK_RUNQ,	/* a group's run list */
 	RANK_CACHE,	/* growth of a cache */
 	RANK_HEAP,	/* a size class of the heap */

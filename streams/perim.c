@@ -156,10 +156,8 @@ drain(struct slot *me, struct perim *p, unsigned int *share)
 		queue_t *q = unlist(me, p, &token, &held);
 
 		if (q != NULL) {
-			struct group *g = plumb_group(q);
-
 			run_queue(me, q, share);
-			plumb_unvisit(me, g, token);
+			plumb_unvisit(me, token);
 		} else if (held == NULL) {
 			return true;
 		} else if (ld_rlx(&me->sl_home) != NULL || ld_rlx(&me->sl_visiting) != NULL) {
@@ -363,8 +361,8 @@ perim_enter(struct slot *me, struct perim *p)
 		return true;
 	st_rel(&me->sl_home, NULL);
 	taken = await(me, p);
-	while (home != NULL && !plumb_enter(me, home))
-		plumb_wait(me, home);
+	if (home != NULL)
+		plumb_into(me, home);
 	return taken;
 }
 

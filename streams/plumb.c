@@ -43,36 +43,29 @@ plumb_init(void)
 	return 0;
 }
 
-/* ---- groups --------------------------------------------------------------------- */
+/* ---- readers -------------------------------------------------------------------- */
 
-struct group *
-plumb_alloc(void)
+/*
+ * g's writer was killed between P4 and P6: its group is given free, and a
+ * merging it had begun is done first, by who takes over the group that grows.
+ */
+static void
+succeed(struct slot *me, struct group *g, uint32_t dead)
 {
-	struct slot *me = slot_self();
-	struct group *g;
+	struct group *into = ld_acq(&g->g_parent);
 
-	lock_enter(me, &plumb_root->pl_lock, RANK_RUNQ);
-	g = plumb_root->pl_free;
-	if (g != NULL)
-		plumb_root->pl_free = g->g_next;
-	lock_leave(me, &plumb_root->pl_lock);
-	if (g == NULL)
-		g = heap_zalloc(sizeof(*g));
-	if (g != NULL)
-		g->g_gen++;
-	return g;
-}
-
-void
-plumb_rele(struct group *g)
-{
-	struct slot *me = slot_self();
-
-	ASSERT(!runq_pending(&g->g_run) && ld_rlx(&g->g_plumber) == 0);
-	lock_enter(me, &plumb_root->pl_lock, RANK_RUNQ);
-	g->g_next = plumb_root->pl_free;
-	plumb_root->pl_free = g;
-	lock_leave(me, &plumb_root->pl_lock);
+	if (into != NULL && ld_acq(&into->g_absorbs) == g) {
+		if (cas(&into->g_plumber, &dead, me->sl_key)) {
+			group_finish(me, into);
+			(void)xchg(&into->g_plumber, 0u);
+		}
+		return;
+	}
+	if (!cas(&g->g_plumber, &dead, me->sl_key))
+		return;
+	st_rel(&g->g_parent, NULL); /* M2 half done is not done */
+	group_finish(me, g);
+	(void)xchg(&g->g_plumber, 0u);
 }
 
 NOINLINE void
@@ -81,16 +74,21 @@ plumb_wait(struct slot *me, struct group *g)
 	unsigned int step = 0;
 
 	ASSERT(ld_rlx(&me->sl_home) == NULL && ld_rlx(&me->sl_visiting) == NULL);
-	(void)me;
 	for (;;) {
 		uint32_t owner = ld_seq(&g->g_plumber);
 
-		if (owner == 0)
+		if (owner == 0 || owner == GROUP_MERGED)
 			return;
-		/* A writer killed between P4 and P6: its group is given free. */
 		if (plat_backoff(&step) && slot_gone(owner))
-			(void)cas(&g->g_plumber, &owner, 0u);
+			succeed(me, g, owner);
 	}
+}
+
+NOINLINE void
+plumb_into(struct slot *me, struct group *g)
+{
+	while (!plumb_enter(me, g = group_root(g)))
+		plumb_wait(me, g);
 }
 
 NOINLINE bool
@@ -124,6 +122,7 @@ plumb_visit(struct slot *me, struct group *g)
 {
 	struct group *second = ld_rlx(&me->sl_visiting);
 
+	g = group_root(g);
 	if (g == ld_rlx(&me->sl_home) || g == second)
 		return VISIT_INSIDE;
 	if (second != NULL)
@@ -137,10 +136,13 @@ plumb_visit(struct slot *me, struct group *g)
 }
 
 void
-plumb_unvisit(struct slot *me, struct group *g, int token)
+plumb_unvisit(struct slot *me, int token)
 {
+	struct group *g = ld_rlx(&me->sl_visiting);
+
 	if (token != VISIT_ENTERED)
 		return;
+	ASSERT(g != NULL);
 	if (runq_pending(&g->g_run))
 		(void)plumb_run(me, g);
 	st_rel(&me->sl_visiting, NULL);
@@ -166,46 +168,89 @@ await(struct slot *s, struct group *g)
 	return true;
 }
 
-bool
-plumb_try(struct slot *me, struct group *g)
+/* P5 for all; false: somebody inside is stopped. */
+static bool
+await_all(struct slot *me, struct group *g)
 {
-	uint32_t free = 0, top;
-	bool alone = true;
+	uint32_t top = ld_seq(&slot_root->sr_top); /* after P4, as the slots themselves */
 
-	ASSERT(ld_rlx(&me->sl_home) == g);
+	for (uint32_t i = 1; i < top; i++) {
+		struct slot *s = slot_at(i);
+
+		if (s != NULL && s != me && !await(s, g))
+			return false;
+	}
+	return true;
+}
+
+/* P4 for g or what it has been merged into, which is returned. */
+static struct group *
+become_writer(struct slot *me, struct group *g)
+{
+	uint32_t free = 0;
+
 	/* While waiting for another writer, this thread must name no group. */
-	st_rel(&me->sl_home, NULL);
+	ASSERT(ld_rlx(&me->sl_home) == NULL);
 	while (!cas(&g->g_plumber, &free, me->sl_key)) { /* P4 */
 		plumb_wait(me, g);
+		g = group_root(g);
 		free = 0;
 	}
 	JITTER();
-	top = ld_seq(&slot_root->sr_top); /* after P4, as the slots themselves */
-	for (uint32_t i = 1; alone && i < top; i++) {
-		struct slot *s = slot_at(i);
+	return g;
+}
 
-		if (s != NULL && s != me)
-			alone = await(s, g); /* P5 */
-	}
+bool
+plumb_try(struct slot *me)
+{
+	struct group *g = ld_rlx(&me->sl_home);
+	bool alone;
+
+	ASSERT(g != NULL);
+	st_rel(&me->sl_home, NULL);
+	g = become_writer(me, g);
 	(void)xchg(&me->sl_home, g);
+	alone = await_all(me, g);
 	if (!alone)
 		(void)xchg(&g->g_plumber, 0u);
 	return alone;
 }
 
 void
-plumb_lock(struct slot *me, struct group *g)
+plumb_lock(struct slot *me)
 {
-	while (!plumb_try(me, g))
+	while (!plumb_try(me))
 		plat_nap(1000);
 }
 
 void
-plumb_unlock(struct slot *me, struct group *g)
+plumb_unlock(struct slot *me)
 {
+	struct group *g = ld_rlx(&me->sl_home);
+
 	ASSERT(ld_rlx(&g->g_plumber) == me->sl_key);
-	(void)me;
 	(void)xchg(&g->g_plumber, 0u); /* P6 */
+}
+
+struct group *
+plumb_also(struct slot *me, struct group *g)
+{
+	struct group *home = ld_rlx(&me->sl_home);
+
+	ASSERT(home != NULL && ld_rlx(&home->g_plumber) == me->sl_key);
+	st_rel(&me->sl_home, NULL);
+	g = become_writer(me, group_root(g));
+	st_rel(&me->sl_home, home);
+	if (await_all(me, g))
+		return g;
+	plumb_part(g);
+	return NULL;
+}
+
+void
+plumb_part(struct group *g)
+{
+	(void)xchg(&g->g_plumber, 0u);
 }
 
 int
@@ -216,12 +261,11 @@ plumb_quiesce(struct group *g)
 
 	if (me == NULL)
 		return 0;
-	while (!plumb_enter(me, g))
-		plumb_wait(me, g);
-	alone = plumb_try(me, g);
+	plumb_into(me, g);
+	alone = plumb_try(me);
 	if (alone)
-		plumb_unlock(me, g);
-	plumb_leave(me, g);
+		plumb_unlock(me);
+	plumb_exit(me);
 	return alone ? 0 : ETIME;
 }
 
@@ -348,15 +392,17 @@ void
 qprocson(queue_t *q)
 {
 	struct slot *me = slot_self();
-	queue_t *rq = RD(q);
-	struct group *g = plumb_group(rq);
+	queue_t *rq = RD(q), *hrq = rq->q_next;
 
 	if (me == NULL || (rq->q_flag & QPROCS))
 		return;
-	plumb_lock(me, g);
+	plumb_lock(me);
+	/* The group may have been merged since the pair was made. */
+	st_rel(&rq->q_runq, ld_acq(&hrq->q_runq));
+	st_rel(&OTHERQ(rq)->q_runq, ld_acq(&hrq->q_runq));
 	st_rlx(&rq->q_flag, rq->q_flag | QPROCS);
 	plumb_insert(rq);
-	plumb_unlock(me, g);
+	plumb_unlock(me);
 }
 
 /* Pass what was parked on q to the queue after it; a driver's is freed. */
@@ -380,12 +426,11 @@ qprocsoff(queue_t *q)
 {
 	struct slot *me = slot_self();
 	queue_t *rq = RD(q), *wq = OTHERQ(rq), *rnext, *wnext, *above, *feeds;
-	struct group *g = plumb_group(rq);
 	mblk_t *rmp, *wmp;
 
 	if (me == NULL || !(ld_rlx(&rq->q_flag) & QPROCS))
 		return;
-	plumb_lock(me, g);
+	plumb_lock(me);
 	above = backq(wq);
 	feeds = backq(rq);
 	plumb_remove(rq);
@@ -399,7 +444,7 @@ qprocsoff(queue_t *q)
 	/* Before anybody is let in, or his messages would overtake these (D7). */
 	hand_on(rq, rnext, rmp);
 	hand_on(wq, wnext, wmp);
-	plumb_unlock(me, g);
+	plumb_unlock(me);
 	/* Who was refused because of this module tries again. */
 	if (above != NULL)
 		(above->q_kind & QK_SRV) ? runq_enable(above) : flow_backenable(above);

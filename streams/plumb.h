@@ -22,8 +22,9 @@
  * (tests/model/plumb.pml)
  *
  * A reader costs one exchange on a line of its own and one store; a writer
- * looks at every slot.  Cells are never freed, so a stale pointer to one names
- * some group, and the worst that does is to make its writer wait.
+ * looks at every slot.  Cells are never unmapped, so a stale pointer to one names
+ * some group, and the worst that does is to make its writer wait.  Groups merge
+ * (group.h): a merged one turns everybody away in P2.
  *
  * sl_visiting names a second group while a perimeter's holder runs what was
  * parked for a queue there (perim.h).
@@ -31,37 +32,17 @@
 #ifndef STREAMS_PLUMB_H
 #define STREAMS_PLUMB_H
 
-#include "runq.h"
-
-struct group {
-	struct runq g_run;	/* R  queues to be served; first: q_runq leads here */
-	uint32_t g_plumber;	/* A  slot of the writer, 0 none */
-	uint32_t g_gen;		/* A  times used */
-	struct group *g_next;	/* R  free list */
-	uint64_t g_spare[3];
-} LINE_ALIGNED;
-
-struct plumb_root {
-	uint32_t pl_lock;	/* A */
-	struct group *pl_free;	/* R  cells not in use */
-	queue_t pl_deadend[2];	/* C  swallows what is sent below a closed stream */
-};
-
-extern struct plumb_root *plumb_root;
+#include "group.h"
 
 int plumb_init(void);
-/* A fresh group, or NULL without memory; rele gives it back, empty. */
-struct group *plumb_alloc(void);
-void plumb_rele(struct group *g);
 
-INLINE struct group *
-plumb_group(queue_t *q)
-{
-	return (struct group *)q->q_runq;
-}
-
-/* Wait until no writer holds g; names no group meanwhile. */
+/*
+ * Wait until no writer holds g, or g has been merged into another; names no
+ * group meanwhile.
+ */
 void plumb_wait(struct slot *me, struct group *g);
+/* Enter g, or what it has been merged into, waiting for writers. */
+void plumb_into(struct slot *me, struct group *g);
 /* Serve the run list: was there anything, and no writer waiting? */
 bool plumb_run(struct slot *me, struct group *g);
 /* Perimeters whose parked work lies in other groups. */
@@ -91,23 +72,40 @@ plumb_leave(struct slot *me, struct group *g)
 		plumb_later(me);
 }
 
+/* P3 for who has waited inside: the group may have been merged meanwhile. */
+INLINE void
+plumb_exit(struct slot *me)
+{
+	plumb_leave(me, ld_rlx(&me->sl_home));
+}
+
 /*
  * Name a second group, if it is one: refused while a writer is in, or when
  * this thread already visits another.  unvisit takes what visit returned.
  */
 enum { VISIT_REFUSED, VISIT_INSIDE, VISIT_ENTERED };
 int plumb_visit(struct slot *me, struct group *g);
-void plumb_unvisit(struct slot *me, struct group *g, int token);
+void plumb_unvisit(struct slot *me, int token);
 
 /*
- * P4, P5.  The caller is inside g and stays so after plumb_unlock; in between
- * nobody else is.  Pointers into g must be looked up again afterwards, except
- * to what the caller's own plumbing flag keeps alive.  plumb_try gives up
- * (false) when a thread inside is stopped.
+ * P4, P5, for the group the caller is inside of; he stays inside after
+ * plumb_unlock; in between nobody else is.  Pointers into it must be looked up
+ * again afterwards, except to what the caller's own plumbing flag keeps alive;
+ * sl_home names the root if the group has been merged meanwhile.  plumb_try
+ * gives up (false) when a thread inside is stopped.
  */
-bool plumb_try(struct slot *me, struct group *g);
-void plumb_lock(struct slot *me, struct group *g);
-void plumb_unlock(struct slot *me, struct group *g);
+bool plumb_try(struct slot *me);
+void plumb_lock(struct slot *me);
+void plumb_unlock(struct slot *me);
+
+/*
+ * The same for a second group while the first is held: only for the one thread
+ * that merges (M1), or writers would wait in a circle.  What is held then, g or
+ * what it has been merged into; NULL: a thread inside is stopped.
+ */
+struct group *plumb_also(struct slot *me, struct group *g);
+/* Give the second group free. */
+void plumb_part(struct group *g);
 
 /*
  * Wait until every call that is inside g now has left; the caller is outside.

@@ -242,7 +242,7 @@ ustr_unregister(const char *name)
 		drop_side(re->re_tables.qt_wr);
 		heap_free(re->re_perim, sizeof(*re->re_perim));
 		if (re->re_group != NULL)
-			plumb_rele(re->re_group);
+			group_rele(re->re_group);
 	}
 	lock_leave(me, &registry->rg_lock);
 	if (error == 0)

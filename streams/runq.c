@@ -2,20 +2,40 @@
 /* runq.c: qenable, and the run list of runq.h. */
 #include "runq.h"
 
+/* The list q belongs on, locked: groups merge, and then it is another one. */
+static struct runq *
+lock_list(struct slot *me, queue_t *q)
+{
+	for (;;) {
+		struct runq *rq = ld_acq(&q->q_runq);
+
+		lock_enter(me, &rq->rq_lock, RANK_RUNQ);
+		if (likely(ld_acq(&q->q_runq) == rq))
+			return rq;
+		lock_leave(me, &rq->rq_lock);
+	}
+}
+
+static void
+link_last(struct runq *rq, queue_t *first, queue_t *last, uint32_t n)
+{
+	LOCK_HELD(&rq->rq_lock);
+	EQUIV(rq->rq_first == NULL, rq->rq_n == 0);
+	if (rq->rq_first == NULL)
+		st_rlx(&rq->rq_first, first);
+	else
+		rq->rq_last->q_link = first;
+	rq->rq_last = last;
+	st_rlx(&rq->rq_n, rq->rq_n + n);
+}
+
 static void
 append(struct slot *me, queue_t *q)
 {
-	struct runq *rq = q->q_runq;
+	struct runq *rq = lock_list(me, q);
 
-	lock_enter(me, &rq->rq_lock, RANK_RUNQ);
-	EQUIV(rq->rq_first == NULL, rq->rq_n == 0);
 	q->q_link = NULL;
-	if (rq->rq_first == NULL)
-		st_rlx(&rq->rq_first, q);
-	else
-		rq->rq_last->q_link = q;
-	rq->rq_last = q;
-	st_rlx(&rq->rq_n, rq->rq_n + 1);
+	link_last(rq, q, q, 1);
 	lock_publish(me, &rq->rq_lock);
 }
 
@@ -78,8 +98,8 @@ void
 runq_forget(queue_t *q)
 {
 	struct slot *me = slot_self();
-	struct runq *rq = q->q_runq;
 	queue_t **link, *prev = NULL;
+	struct runq *rq;
 
 	if (me == NULL)
 		return;
@@ -87,7 +107,7 @@ runq_forget(queue_t *q)
 	queue_set(q, QWCLOSE);
 	queue_clear(q, QENAB);
 	lock_leave(me, &q->q_lock);
-	lock_enter(me, &rq->rq_lock, RANK_RUNQ);
+	rq = lock_list(me, q);
 	for (link = &rq->rq_first; *link != NULL; prev = *link, link = &(*link)->q_link) {
 		if (*link != q)
 			continue;
@@ -98,6 +118,27 @@ runq_forget(queue_t *q)
 		break;
 	}
 	lock_leave(me, &rq->rq_lock);
+}
+
+void
+runq_move(struct slot *me, struct runq *from, struct runq *to)
+{
+	queue_t *first, *last;
+	uint32_t n;
+
+	lock_enter(me, &from->rq_lock, RANK_RUNQ);
+	first = from->rq_first;
+	last = from->rq_last;
+	n = from->rq_n;
+	st_rlx(&from->rq_first, NULL);
+	from->rq_last = NULL;
+	st_rlx(&from->rq_n, 0u);
+	lock_leave(me, &from->rq_lock);
+	if (first == NULL)
+		return;
+	lock_enter(me, &to->rq_lock, RANK_RUNQ);
+	link_last(to, first, last, n);
+	lock_publish(me, &to->rq_lock);
 }
 
 void

@@ -34,6 +34,8 @@ queue_t *runq_next(struct slot *me, struct runq *rq);
 void runq_done(struct slot *me, queue_t *q);
 /* Take q off; the group is held exclusively. */
 void runq_forget(queue_t *q);
+/* What is on from goes behind what is on to; from's queues name to already. */
+void runq_move(struct slot *me, struct runq *from, struct runq *to);
 
 INLINE bool
 runq_pending(struct runq *rq)

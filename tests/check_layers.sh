@@ -22,7 +22,7 @@ levels='
 5 msg msg_* msgutil msgext kmem
 6 queue qfields flow band runq sched
 7 callout bufcall
-8 perim putnext plumb
+8 group perim putnext plumb
 9 registry conf modload autopush link
 10 head head_* calls receive fd process reap helper tune dump ustreams
 '

@@ -222,7 +222,7 @@ typedef struct queue {
 	size_t q_putn;		/* Q  private: blocks ever put (stream head) */
 	size_t q_seenb;		/* A  private: q_gotb as last seen here */
 	size_t q_seenn;		/* A  private: q_gotn as last seen here */
-	size_t q_spare1;
+	struct queue *q_gnext;	/* L  private: next stream head of the group */
 
 	/* Line 2, the getting side of a stream head. */
 	size_t q_gotb;		/* S  private: bytes ever got */

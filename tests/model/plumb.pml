@@ -245,7 +245,7 @@ E4:	atomic { file = entry_file[e]; entry_file[e] = 0 };
 			od;
 			s_plumber[f_head[file]] = 0;
 			s_live[f_head[file]] = 0;
-			assert(plumber[group] == 0); /* plumb_rele */
+			assert(plumber[group] == 0); /* group_rele */
 			assert(f_ref[file] == 0);
 			f_live[file] = 0
 		:: else

@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* group.c: cells, who is in them, and merging; the labels are those of group.h. */
+#include "group.h"
+#include "heap.h"
+
+struct group *
+group_alloc(void)
+{
+	struct slot *me = slot_self();
+	struct group *g;
+
+	if (me == NULL)
+		return NULL;
+	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+	g = plumb_root->pl_free;
+	if (g != NULL)
+		plumb_root->pl_free = g->g_next;
+	lock_leave(me, &plumb_root->pl_lock);
+	if (g == NULL)
+		g = heap_zalloc(sizeof(*g));
+	if (g == NULL)
+		return NULL;
+	ASSERT(g->g_heads == NULL && g->g_parent == NULL);
+	g->g_next = NULL;
+	g->g_refs = 1;
+	return g;
+}
+
+/* One reference less, along the cells above as far as they go too. */
+static void
+drop(struct group *g)
+{
+	LOCK_HELD(&plumb_root->pl_lock);
+	while (g != NULL) {
+		struct group *parent = g->g_parent;
+
+		ASSERT(g->g_refs > 0);
+		if (--g->g_refs > 0)
+			return;
+		ASSERT(g->g_heads == NULL && !runq_pending(&g->g_run));
+		EQUIV(parent != NULL, ld_rlx(&g->g_plumber) == GROUP_MERGED);
+		st_rel(&g->g_parent, NULL);
+		st_rel(&g->g_plumber, 0u);
+		g->g_next = plumb_root->pl_free;
+		plumb_root->pl_free = g;
+		g = parent;
+	}
+}
+
+void
+group_rele(struct group *g)
+{
+	struct slot *me = slot_self();
+
+	if (me == NULL)
+		return;
+	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+	drop(g);
+	lock_leave(me, &plumb_root->pl_lock);
+}
+
+struct group *
+group_join(struct group *g, queue_t *hrq)
+{
+	struct slot *me = slot_self();
+
+	ASSERT(hrq->q_kind & QK_HEADR);
+	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+	g = group_root(g);
+	g->g_refs++;
+	hrq->q_gnext = g->g_heads;
+	g->g_heads = hrq;
+	st_rel(&hrq->q_runq, &g->g_run);
+	st_rel(&OTHERQ(hrq)->q_runq, &g->g_run);
+	lock_leave(me, &plumb_root->pl_lock);
+	return g;
+}
+
+void
+group_part(struct group *cell, queue_t *hrq)
+{
+	struct slot *me = slot_self();
+	queue_t **link;
+
+	if (me == NULL)
+		return;
+	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+	ASSERT(group_root(cell) == plumb_group(hrq)); /* invariant 1 */
+	link = &plumb_group(hrq)->g_heads;
+	while (*link != NULL && *link != hrq)
+		link = &(*link)->q_gnext;
+	ASSERT(*link == hrq);
+	*link = hrq->q_gnext;
+	hrq->q_gnext = NULL;
+	drop(cell);
+	lock_leave(me, &plumb_root->pl_lock);
+}
+
+/* ---- merging --------------------------------------------------------------------- */
+
+/* Every queue of the stream of head hrq names g from now on. */
+static void
+relabel(queue_t *hrq, struct group *g)
+{
+	struct stdata *sd = hrq->q_stream;
+
+	for (queue_t *q = OTHERQ(hrq); q != NULL && q->q_stream == sd; q = q->q_next) {
+		st_rel(&q->q_runq, &g->g_run);
+		st_rel(&OTHERQ(q)->q_runq, &g->g_run);
+	}
+}
+
+/* M3. */
+static void
+move_streams(struct slot *me, struct group *from, struct group *into)
+{
+	queue_t **last = &from->g_heads;
+
+	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+	for (; *last != NULL; last = &(*last)->q_gnext)
+		relabel(*last, into);
+	*last = into->g_heads;
+	into->g_heads = from->g_heads;
+	from->g_heads = NULL;
+	into->g_refs++;
+	(void)xchg(&from->g_plumber, GROUP_MERGED);
+	lock_leave(me, &plumb_root->pl_lock);
+}
+
+void
+group_finish(struct slot *me, struct group *g)
+{
+	struct group *from = ld_acq(&g->g_absorbs);
+
+	ASSERT(ld_rlx(&g->g_plumber) == me->sl_key);
+	if (from == NULL)
+		return;
+	if (ld_seq(&from->g_plumber) != GROUP_MERGED)
+		move_streams(me, from, g);
+	runq_move(me, &from->g_run, &g->g_run); /* M4 */
+	st_rel(&g->g_absorbs, NULL);
+}
+
+void
+group_merge(struct slot *me, struct group *from, struct group *into)
+{
+	ASSERT(from != into && from->g_absorbs == NULL && into->g_absorbs == NULL);
+	ASSERT(ld_rlx(&from->g_plumber) == me->sl_key);
+	st_rel(&from->g_parent, into); /* M2 */
+	st_rel(&into->g_absorbs, from);
+	group_finish(me, into);
+	ASSERT(group_root(from) == into);
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * group.h: the cells of plumbing groups: their life and their merging.
+ *
+ * Level 8.  A group (plumb.h) is a set of streams that can reach each other.
+ * It grows when a stream is linked below a multiplexor: the lower stream's
+ * group is merged into the multiplexor's and stays there until its streams
+ * close; groups never come apart again.
+ *
+ *        fdent.fe_group ──► cell A ──g_parent──► cell B ◄── q_runq of every queue
+ *                           MERGED                │
+ *                                                 └─g_heads──► the stream heads
+ *
+ *   M1 A and B held exclusively (plumb_lock, plumb_also)
+ *   M2 A.g_parent := B, then B.g_absorbs := A
+ *   M3 A's streams relabelled and moved to B's list; A.g_plumber := MERGED
+ *   M4 A's run list moved to B's; B.g_absorbs := NULL
+ *
+ * A merged cell keeps GROUP_MERGED in g_plumber for ever, so that who enters it
+ * by an old descriptor entry is turned away in P2 and goes to the root: the
+ * fast way in has nothing to look at that it did not before.
+ *
+ * A cell is kept by its maker, by each stream that was born in it (even after a
+ * merging: the stream's descriptor entries may name it) and by each cell that
+ * was merged into it; the last one gives it back.
+ *
+ * invariant 1: the queues of an open stream name one group, the root of the cell
+ *   the stream was born in; both change only at M3, under pl_lock.
+ * invariant 2: while a stream lives, its cell and all cells above it do.
+ * invariant 3: one thread at a time merges (head_link.c); if it is killed after
+ *   M2, whoever takes B's g_plumber over does M3 and M4, which may be repeated.
+ */
+#ifndef STREAMS_GROUP_H
+#define STREAMS_GROUP_H
+
+#include "runq.h"
+
+struct group {
+	struct runq g_run;	/* R  queues to be served; first: q_runq leads here */
+	uint32_t g_plumber;	/* A  slot of the writer, 0 none, GROUP_MERGED */
+	uint32_t g_refs;	/* L  what keeps the cell */
+	struct group *g_parent;	/* A  the cell it is, or is being, merged into */
+	struct group *g_absorbs; /* A  the cell being merged into this one */
+	queue_t *g_heads;	/* L  read queues of its stream heads, by q_gnext */
+	struct group *g_next;	/* L  free list */
+} LINE_ALIGNED;
+
+_Static_assert(sizeof(struct group) == LINE, "a cell is a line");
+_Static_assert(offsetof(struct group, g_run) == 0, "q_runq leads to the cell");
+
+#define GROUP_MERGED 0x80000000u /* no slot's key */
+
+/* Guard tag L: pl_lock. */
+struct plumb_root {
+	uint32_t pl_lock;	/* A */
+	struct group *pl_free;	/* L  cells not in use */
+	queue_t pl_deadend[2];	/* C  swallows what is sent below a closed stream */
+};
+
+extern struct plumb_root *plumb_root;
+
+/* A fresh group, kept by the caller until group_rele; NULL without memory. */
+struct group *group_alloc(void);
+void group_rele(struct group *g);
+/*
+ * The stream of head hrq, whose bottom is in the dead end, is born in g or what
+ * that was merged into: the cell, kept until group_part.
+ */
+struct group *group_join(struct group *g, queue_t *hrq);
+void group_part(struct group *cell, queue_t *hrq);
+/* M2..M4: the caller holds both exclusively; from is MERGED afterwards. */
+void group_merge(struct slot *me, struct group *from, struct group *into);
+/* M3, M4, if a merging into g was begun; the caller holds g exclusively. */
+void group_finish(struct slot *me, struct group *g);
+
+INLINE struct group *
+plumb_group(const queue_t *q)
+{
+	return (struct group *)ld_acq(&q->q_runq);
+}
+
+/* What g has been merged into, or g itself. */
+INLINE struct group *
+group_root(struct group *g)
+{
+	while (unlikely(ld_seq(&g->g_plumber) == GROUP_MERGED))
+		g = ld_acq(&g->g_parent);
+	return g;
+}
+
+#endif
