@@ -13,7 +13,9 @@
 #define _USTREAMS_H
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 #include <sys/stream.h>
 #include <sys/types.h>
@@ -49,6 +51,15 @@ ssize_t str_writev(int fd, const struct iovec *iov, int iovcnt);
 int str_ioctl(int fd, int cmd, ...);
 /* As poll(2), streams and kernel descriptors together; ms -1 for ever. */
 int str_poll(struct pollfd *fds, nfds_t nfds, int ms);
+/*
+ * As select(2) and pselect(2), streams and kernel descriptors together: the
+ * signal mask is in force while, and only while, the call sleeps.  The number
+ * of bits set in the three sets, or -1: EBADF EDEADLK EFAULT EINTR EINVAL.
+ */
+int str_select(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
+	struct timeval *timeout);
+int str_pselect(int nfds, fd_set *readfds, fd_set *writefds, fd_set *exceptfds,
+	const struct timespec *timeout, const sigset_t *sigmask);
 
 /* F_GETFL F_SETFL (O_NONBLOCK) F_GETFD F_SETFD F_DUPFD F_DUPFD_CLOEXEC. */
 int str_fcntl(int fd, int cmd, ...);

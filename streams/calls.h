@@ -11,6 +11,7 @@
 #include "fd.h"
 
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stropts.h>
 #include <sys/uio.h>
@@ -56,8 +57,14 @@ struct ask {
  */
 int head_ask(struct call *c, const struct ask *a, mblk_t **ackp);
 
-/* head_poll.c: descriptors of all kinds, without an enclosing call. */
-int head_poll(struct pollfd *fds, nfds_t n, int ms, int *ready);
+/*
+ * head_poll.c: descriptors of all kinds, without an enclosing call, until
+ * deadline (ns of CLOCK_MONOTONIC; 0: do not wait), signals masked by mask
+ * while asleep if it is not NULL.
+ */
+int head_poll(struct pollfd *fds, nfds_t n, int64_t deadline, const sigset_t *mask, int *ready);
+/* What poll reports of one stream, from inside. */
+short head_events(struct call *c, short events);
 
 /* dump.c */
 int head_dump(struct call *c, FILE *to);

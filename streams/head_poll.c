@@ -2,35 +2,58 @@
 /*
  * head_poll.c: str_poll over streams and kernel descriptors.
  *
- * Streams alone: look at each, then put the thread's slot on the wait lists of
- * all of them, look again, sleep once (wait.h S1..S5; the lists of several
- * streams are one list as far as the proof goes).  With kernel descriptors
- * among them the helper thread polls those and pokes the slot; without a
- * helper both kinds are looked at in turn, every LOOK_MS.
+ * Every round looks at all descriptors: a stream from inside its group, the
+ * kernel's together by one poll(2) of no length.  If nothing is there, the
+ * thread's slot goes on the wait lists of all the streams, all is looked at
+ * again, and the thread sleeps once (wait.h S1..S5; the lists of several
+ * streams are one list as far as the proof goes):
+ *
+ *   streams only                 on its futex word
+ *   kernel descriptors too,      in ppoll(2), its bell among the descriptors:
+ *   or a signal mask             the kernel's wake it themselves, who wakes the
+ *                                slot strikes the bell (bell.h)
+ *   kernel descriptors only      in ppoll(2), nothing else
+ *
+ * The mask must take effect in one step with the sleep, which only ppoll(2)
+ * can do.  Where no bell can be had, or nobody may strike it (processes that
+ * share the streams but USTREAMS_HELPER=0), the sleep is cut in pieces of
+ * LOOK_MS.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+#include "bell.h"
 #include "calls.h"
 #include "helper.h"
+#include "plat_event.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RDBITS (POLLIN | POLLRDNORM | POLLRDBAND | POLLPRI)
 #define WRBITS (POLLOUT | POLLWRNORM | POLLWRBAND)
 #define YIELDS 14	 /* before the first sleep */
-#define FEW 4		 /* descriptors for which that pays */
+#define FEW 8		 /* descriptors for which that pays, and no memory is asked for */
 #define LOOK_MS 5
+
+/* The kernel descriptors among those asked about. */
+struct kernel {
+	struct pollfd *k_fd;	/* as poll(2) wants them; room for one more, the bell */
+	nfds_t *k_at;		/* where each stands in p_fds */
+	nfds_t k_n;
+	nfds_t k_room;
+	void *k_mem;		/* malloc'ed, or NULL while FEW do */
+};
 
 struct polling {
 	struct pollfd *p_fds;
 	nfds_t p_n;
-	int p_ready;		 /* descriptors with events */
-	nfds_t p_nkernel;	 /* kernel descriptors among them */
-	struct pollfd *p_kernel; /* those, or NULL before they are gathered */
-	nfds_t p_nstream;	 /* streams among them */
-	bool p_edeadlk;
+	const sigset_t *p_mask;	/* while asleep; NULL: no change */
+	struct kernel p_kernel;
+	nfds_t p_nstream;	/* streams among them */
+	int p_ready;		/* descriptors with events */
+	int p_error;		/* what went wrong in looking */
 };
 
 /* ---- looking at one stream, inside --------------------------------------------------- */
@@ -75,14 +98,14 @@ write_events(struct call *c, short events)
 	return got;
 }
 
-static short
-stream_events(struct call *c, short events)
+short
+head_events(struct call *c, short events)
 {
 	uint32_t state = ld_seq(&c->c_head->sd_state);
 	short got = read_events(c, events);
 
 	if (likely((state & SD_TROUBLE) == 0))
-		return (got | write_events(c, events)) & (events);
+		return (got | write_events(c, events)) & events;
 	if (state & SD_PLEX)
 		return POLLNVAL;
 	got &= events;
@@ -103,10 +126,45 @@ note(struct polling *p, struct pollfd *pfd, short events)
 		p->p_ready++;
 }
 
+/* Room for all of them, should they all be the kernel's: 0 or ENOMEM. */
+static int
+grow(struct kernel *k, nfds_t most)
+{
+	struct pollfd *fds;
+	nfds_t *at;
+
+	ASSERT(k->k_mem == NULL && most > k->k_n);
+	k->k_mem = malloc((most + 1) * (sizeof(*fds) + sizeof(*at)));
+	if (k->k_mem == NULL)
+		return ENOMEM;
+	at = k->k_mem;
+	fds = (struct pollfd *)(at + most + 1);
+	memcpy(at, k->k_at, k->k_n * sizeof(*at));
+	memcpy(fds, k->k_fd, k->k_n * sizeof(*fds));
+	k->k_at = at;
+	k->k_fd = fds;
+	k->k_room = most;
+	return 0;
+}
+
+/* Descriptor i is the kernel's. */
+static int
+gather(struct polling *p, nfds_t i)
+{
+	struct kernel *k = &p->p_kernel;
+
+	if (k->k_n == k->k_room && grow(k, p->p_n) != 0)
+		return ENOMEM;
+	k->k_at[k->k_n] = i;
+	k->k_fd[k->k_n++] = (struct pollfd){ p->p_fds[i].fd, p->p_fds[i].events, 0 };
+	return 0;
+}
+
 /* Look at one; arm: put the slot on its wait lists first. */
 static void
-look(struct polling *p, struct pollfd *pfd, bool arm)
+look(struct polling *p, nfds_t i, bool arm)
 {
+	struct pollfd *pfd = &p->p_fds[i];
 	struct call c;
 	int error;
 
@@ -121,12 +179,13 @@ look(struct polling *p, struct pollfd *pfd, bool arm)
 			if (pfd->events & WRBITS)
 				wait_on(&c.c_head->sd_wwait, c.c_me);
 		}
-		note(p, pfd, call_same(&c) ? stream_events(&c, pfd->events) : POLLNVAL);
+		note(p, pfd, call_same(&c) ? head_events(&c, pfd->events) : POLLNVAL);
 		call_leave(&c);
 	} else if (error == ENOSTR) {
-		p->p_nkernel++;
+		error = gather(p, i);
+		p->p_error = error != 0 ? error : p->p_error;
 	} else {
-		p->p_edeadlk |= error == EDEADLK;
+		p->p_error = error == EDEADLK ? error : p->p_error;
 		note(p, pfd, POLLNVAL);
 	}
 }
@@ -146,91 +205,76 @@ disarm(struct polling *p)
 	}
 }
 
-static bool
-is_stream(const struct pollfd *pfd)
-{
-	struct fdent *e = slot_tls == NULL ? NULL : fd_entry(slot_tls->sl_pslot, pfd->fd);
-
-	return e != NULL && ld_acq(&e->fe_file) != NULL;
-}
-
-/* The kernel's share: copied out, polled for ms, copied back. */
+/* The kernel's share, waited for until deadline: what it found goes back. */
 static int
-kernel_events(struct polling *p, int ms)
+look_kernel(struct polling *p, int64_t deadline, const sigset_t *mask)
 {
-	nfds_t k = 0;
-	int n;
+	struct kernel *k = &p->p_kernel;
+	int error = plat_ppoll(k->k_fd, k->k_n, deadline, mask);
 
-	if (p->p_nkernel == 0)
-		return 0;
-	free(p->p_kernel);
-	p->p_kernel = malloc(p->p_n * sizeof(*p->p_kernel));
-	if (p->p_kernel == NULL)
-		return ENOMEM;
-	for (nfds_t i = 0; i < p->p_n; i++)
-		if (p->p_fds[i].fd >= 0 && p->p_fds[i].revents == 0 && !is_stream(&p->p_fds[i]))
-			p->p_kernel[k++] = p->p_fds[i];
-	p->p_nkernel = k;
-	n = poll(p->p_kernel, k, ms);
-	if (n < 0)
-		return errno;
-	p->p_ready += n;
-	k = 0;
-	for (nfds_t i = 0; i < p->p_n && k < p->p_nkernel; i++)
-		if (p->p_fds[i].fd >= 0 && p->p_fds[i].fd == p->p_kernel[k].fd &&
-		    !is_stream(&p->p_fds[i]))
-			p->p_fds[i].revents = p->p_kernel[k++].revents;
-	return 0;
+	for (nfds_t i = 0; error == 0 && i < k->k_n; i++)
+		note(p, &p->p_fds[k->k_at[i]], k->k_fd[i].revents);
+	return error;
 }
 
 static int
 look_all(struct polling *p, bool arm)
 {
 	p->p_ready = 0;
-	p->p_nkernel = p->p_nstream = 0;
+	p->p_kernel.k_n = p->p_nstream = 0;
 	for (nfds_t i = 0; i < p->p_n; i++)
-		look(p, &p->p_fds[i], arm);
-	if (p->p_edeadlk)
-		return EDEADLK;
-	return p->p_nkernel == 0 ? 0 : kernel_events(p, 0);
+		look(p, i, arm);
+	if (p->p_error != 0)
+		return p->p_error;
+	return p->p_kernel.k_n == 0 ? 0 : look_kernel(p, 0, NULL);
 }
 
 /* ---- sleeping -------------------------------------------------------------------------------- */
 
-/* A time in the far future: a timed wait is not restarted by SA_RESTART, as poll(2). */
-#define NEVER INT64_MAX / 2
-
+/* In ppoll(2), by the bell; 0 or EINTR, ETIMEDOUT. */
 static int
-sleep_streams(struct polling *p, struct slot *me, int64_t deadline)
+doze(struct polling *p, int bell, int64_t deadline)
 {
-	unsigned long watch = 0;
-	bool blind;
-	int error;
+	struct kernel *k = &p->p_kernel;
+	int64_t piece = plat_now() + LOOK_MS * 1000000;
+	nfds_t n = k->k_n;
 
-	wait_begin(me);
+	k->k_fd[n] = (struct pollfd){ bell, POLLIN, 0 };
+	if ((bell < 0 || helper_absent()) && piece < deadline)
+		deadline = piece;
+	return plat_ppoll(k->k_fd, n + 1, deadline, p->p_mask);
+}
+
+/* S1..S5; the caller looks again. */
+static int
+sleep_once(struct polling *p, struct slot *me, int64_t deadline)
+{
+	bool by_bell = p->p_kernel.k_n > 0 || p->p_mask != NULL;
+	int bell = by_bell ? bell_take(me) : -1, error;
+
+	if (by_bell)
+		wait_begin_poll(me);
+	else
+		wait_begin(me);
 	error = look_all(p, true); /* S2..S4 */
 	if (error == 0 && p->p_ready == 0) {
-		if (p->p_nkernel > 0)
-			watch = helper_watch(p->p_kernel, p->p_nkernel);
-		blind = p->p_nkernel > 0 && watch == 0;
 		helper_needed();
-		if (blind && plat_now() + LOOK_MS * 1000000 < deadline)
-			deadline = plat_now() + LOOK_MS * 1000000;
-		error = wait_sleep(me, deadline);
-		if (watch != 0)
-			helper_unwatch(watch);
-		if (blind && error == ETIMEDOUT)
-			error = 0;
+		if (by_bell)
+			error = doze(p, bell, deadline);
+		else if (p->p_kernel.k_n == 0) /* else one has just become the kernel's */
+			error = wait_sleep(me, deadline);
 	}
 	disarm(p);
+	if (by_bell)
+		bell_leave(me);
 	wait_end(me);
-	return error;
+	return error == ETIMEDOUT ? 0 : error;
 }
 
 static int
 wait_ready(struct polling *p, struct slot *me, int64_t deadline)
 {
-	int error;
+	int error = 0;
 
 	for (int i = 0; p->p_n <= FEW && i < YIELDS; i++) {
 		plat_yield();
@@ -238,39 +282,34 @@ wait_ready(struct polling *p, struct slot *me, int64_t deadline)
 		if (error != 0 || p->p_ready > 0)
 			return error;
 	}
-	for (;;) {
-		int64_t now = plat_now();
-
-		if (now >= deadline)
-			return look_all(p, false);
-		error = sleep_streams(p, me, deadline);
-		if (error == ETIMEDOUT)
-			error = 0;
-		if (error != 0)
-			return error;
-		if (p->p_ready > 0)
-			return 0;
-		error = look_all(p, false);
-		if (error != 0 || p->p_ready > 0)
-			return error;
+	while (error == 0 && p->p_ready == 0 && plat_now() < deadline) {
+		error = sleep_once(p, me, deadline);
+		if (error == 0 && p->p_ready == 0)
+			error = look_all(p, false);
 	}
+	return error;
 }
 
 int
-head_poll(struct pollfd *fds, nfds_t n, int ms, int *ready)
+head_poll(struct pollfd *fds, nfds_t n, int64_t deadline, const sigset_t *mask, int *ready)
 {
-	struct polling p = { .p_fds = fds, .p_n = n };
-	int error = look_all(&p, false);
+	struct pollfd fewfds[FEW + 1];
+	nfds_t fewat[FEW];
+	struct polling p = { .p_fds = fds, .p_n = n, .p_mask = mask,
+		.p_kernel = { .k_fd = fewfds, .k_at = fewat, .k_room = FEW } };
 	struct slot *me;
+	int error = look_all(&p, false);
 
-	if (error == 0 && p.p_ready == 0 && ms != 0 && p.p_nstream == 0) {
-		error = p.p_nkernel > 0 ? kernel_events(&p, ms) : poll(NULL, 0, ms) < 0 ? errno : 0;
-	} else if (error == 0 && p.p_ready == 0 && ms != 0) {
-		me = slot_self();
-		error = me == NULL ? errno : ld_rlx(&me->sl_home) != NULL ? EDEADLK :
-			wait_ready(&p, me, ms < 0 ? NEVER : plat_now() + (int64_t)ms * 1000000);
+	if (error == 0 && p.p_ready == 0 && deadline != 0) {
+		if (p.p_nstream == 0) {
+			error = look_kernel(&p, deadline, mask);
+		} else {
+			me = slot_self();
+			error = me == NULL ? errno : ld_rlx(&me->sl_home) != NULL ? EDEADLK :
+				wait_ready(&p, me, deadline);
+		}
 	}
-	free(p.p_kernel);
+	free(p.p_kernel.k_mem);
 	*ready = p.p_ready;
 	return error;
 }

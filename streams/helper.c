@@ -1,101 +1,54 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* helper.c: the helper thread of helper.h. */
+/* helper.c: the helper thread of helper.h; its labels. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "helper.h"
+#include "bell.h"
 #include "fd.h"
 #include "msg.h"
-#include "wait.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <ustreams.h>
 
 #define TICK 50 /* ms between looks at the others */
-
-/* A str_poll() that waits for kernel descriptors too. */
-struct watch {
-	struct watch *next;
-	unsigned long id;
-	struct slot *who;
-	bool fired;
-	nfds_t n;
-	struct pollfd fds[];
-};
+#define NS_PER_MS 1000000
 
 /* Private to the process. */
 static struct {
 	pthread_mutex_t lock;
 	bool running;
-	int wake[2];	/* pipe: what is written pokes the thread; -1 none */
-	struct plat_file wakeid[2]; /* what they were: the program may close them */
-	unsigned long lastid;
-	struct watch *watches;
-} hp = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake = { -1, -1 } };
+	bool forbidden;	/* USTREAMS_HELPER=0, or no thread could be had */
+} hp = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-static bool
-wake_ours(int end)
+/* ---- the work -------------------------------------------------------------------- */
+
+/* H2: all of it once; how many processes were buried. */
+static int
+chores(struct proc *p)
 {
-	return hp.wake[end] >= 0 && plat_same(hp.wake[end], &hp.wakeid[end]);
+	int n;
+
+	(void)xchg(&p->pr_bell, 0u);
+	n = reap_scan();
+	fd_unclosed();
+	msg_ext_due();
+	bell_answer();
+	return n;
 }
 
-void
-helper_poke(void)
+/* When to look again without being rung for, or -1. */
+static int64_t
+next_look(void)
 {
-	if (wake_ours(1) && syscall(SYS_write, hp.wake[1], "", 1) < 0)
-		return; /* full: it is awake already */
-}
+	bool others = ld_rlx(&slot_root->sr_live) > 1;
 
-/* After a poke: nothing is read from a number that is not ours any more. */
-static void
-swallow(void)
-{
-	char buf[64];
-
-	while (wake_ours(0) && syscall(SYS_read, hp.wake[0], buf, sizeof(buf)) > 0)
-		;
-}
-
-/* All descriptors to poll: a malloc'ed array, or NULL with *n the number. */
-static struct pollfd *
-gather(nfds_t *n)
-{
-	struct pollfd *all;
-	nfds_t sum = 1;
-
-	pthread_mutex_lock(&hp.lock);
-	for (struct watch *w = hp.watches; w != NULL; w = w->next)
-		sum += w->fired ? 0 : w->n;
-	all = malloc(sum * sizeof(*all));
-	*n = 0;
-	if (all != NULL) {
-		all[(*n)++] = (struct pollfd){ wake_ours(0) ? hp.wake[0] : -1, POLLIN, 0 };
-		for (struct watch *w = hp.watches; w != NULL; w = w->next)
-			for (nfds_t i = 0; !w->fired && i < w->n; i++)
-				all[(*n)++] = w->fds[i];
-	}
-	pthread_mutex_unlock(&hp.lock);
-	return all;
-}
-
-/* Poke whoever watches a descriptor that is ready now. */
-static void
-fire(void)
-{
-	pthread_mutex_lock(&hp.lock);
-	for (struct watch *w = hp.watches; w != NULL; w = w->next) {
-		if (w->fired || poll(w->fds, w->n, 0) == 0)
-			continue;
-		w->fired = true;
-		wait_poke(w->who);
-	}
-	pthread_mutex_unlock(&hp.lock);
+	if (others || ld_rlx(&head_root->hr_unclosed) != NULL)
+		return plat_now() + (int64_t)TICK * NS_PER_MS;
+	return -1;
 }
 
 static void *
@@ -103,30 +56,15 @@ helper(void *arg)
 {
 	(void)arg;
 	while (slot_self() != NULL) {
-		int tick = ld_rlx(&slot_root->sr_live) > 1 ? TICK : -1;
-		struct pollfd *all;
-		nfds_t n;
+		struct proc *p = slot_tls->sl_pslot;
 
-		reap_scan();
-		fd_unclosed();
-		msg_ext_due();
-		if (ld_rlx(&head_root->hr_unclosed) != NULL)
-			tick = TICK;
-		all = gather(&n);
-		if (all == NULL) {
-			plat_nap(TICK * 1000);
-			continue;
-		}
-		if (all[0].fd < 0)
-			tick = TICK; /* nobody can poke us */
-		if (poll(all, n, tick) > 0) {
-			swallow();
-			fire();
-		}
-		free(all);
+		(void)chores(p);
+		(void)plat_futex_wait(&p->pr_bell, 0, next_look()); /* H3 */
 	}
 	return NULL;
 }
+
+/* ---- the thread ------------------------------------------------------------------ */
 
 static bool
 forbidden(void)
@@ -136,98 +74,67 @@ forbidden(void)
 	return s != NULL && strcmp(s, "0") == 0;
 }
 
-NOINLINE void
-helper_start(void)
+/* With all signals blocked: a handler must not run on the helper's stack. */
+static bool
+spawn(void)
 {
 	pthread_attr_t at;
 	sigset_t all, old;
 	pthread_t t;
+	bool ok;
 
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	pthread_attr_init(&at);
+	pthread_attr_setdetachstate(&at, PTHREAD_CREATE_DETACHED);
+	ok = pthread_create(&t, &at, helper, NULL) == 0;
+	pthread_attr_destroy(&at);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	return ok;
+}
+
+NOINLINE void
+helper_start(void)
+{
 	st_rlx(&slot_tls->sl_pslot->pr_helper, 1u);
-	if (forbidden())
-		return;
 	pthread_mutex_lock(&hp.lock);
 	if (!hp.running) {
-		if (pipe2(hp.wake, O_CLOEXEC | O_NONBLOCK) != 0)
-			hp.wake[0] = hp.wake[1] = -1;
-		for (int i = 0; i < 2; i++)
-			hp.wake[i] = plat_raise(hp.wake[i]);
-		for (int i = 0; i < 2; i++)
-			(void)plat_identify(hp.wake[i], &hp.wakeid[i]);
-		sigfillset(&all);
-		pthread_sigmask(SIG_SETMASK, &all, &old);
-		pthread_attr_init(&at);
-		pthread_attr_setdetachstate(&at, PTHREAD_CREATE_DETACHED);
-		hp.running = pthread_create(&t, &at, helper, NULL) == 0;
-		pthread_attr_destroy(&at);
-		pthread_sigmask(SIG_SETMASK, &old, NULL);
+		hp.running = !forbidden() && spawn();
+		st_rlx(&hp.forbidden, !hp.running);
 	}
 	pthread_mutex_unlock(&hp.lock);
+}
+
+void
+helper_poke(void)
+{
+	struct proc *p = slot_proc();
+
+	if (p != NULL)
+		proc_ring(p);
+}
+
+bool
+helper_absent(void)
+{
+	return ld_rlx(&slot_root->sr_live) > 1 && ld_rlx(&hp.forbidden);
 }
 
 void
 helper_forget(void)
 {
 	pthread_mutex_init(&hp.lock, NULL);
-	hp.running = false;
-	for (int i = 0; i < 2; i++) {
-		if (wake_ours(i))
-			plat_close(hp.wake[i]);
-		hp.wake[i] = -1;
-	}
-	while (hp.watches != NULL) {
-		struct watch *w = hp.watches;
-
-		hp.watches = w->next;
-		free(w);
-	}
+	hp.running = hp.forbidden = false;
+	bell_forget();
 }
 
-unsigned long
-helper_watch(const struct pollfd *fds, nfds_t n)
-{
-	struct watch *w;
-
-	if (!hp.running)
-		helper_start();
-	w = hp.running ? malloc(sizeof(*w) + n * sizeof(*fds)) : NULL;
-	if (w == NULL)
-		return 0;
-	memcpy(w->fds, fds, n * sizeof(*fds));
-	w->n = n;
-	w->who = slot_self();
-	w->fired = false;
-	pthread_mutex_lock(&hp.lock);
-	w->id = ++hp.lastid;
-	w->next = hp.watches;
-	hp.watches = w;
-	pthread_mutex_unlock(&hp.lock);
-	helper_poke();
-	return w->id;
-}
-
-void
-helper_unwatch(unsigned long id)
-{
-	struct watch *gone = NULL;
-
-	pthread_mutex_lock(&hp.lock);
-	for (struct watch **link = &hp.watches; *link != NULL; link = &(*link)->next) {
-		if ((*link)->id != id)
-			continue;
-		gone = *link;
-		*link = gone->next;
-		break;
-	}
-	pthread_mutex_unlock(&hp.lock);
-	free(gone);
-	helper_poke();
-}
+/* ---- the program's own thread instead ------------------------------------------------ */
 
 int
 ustr_service(int ms)
 {
-	int64_t until = ms < 0 ? INT64_MAX : plat_now() + (int64_t)ms * 1000000;
+	int64_t until = ms < 0 ? INT64_MAX : plat_now() + (int64_t)ms * NS_PER_MS, next;
+	struct proc *p;
 	int n;
 
 	if (slot_self() == NULL)
@@ -236,13 +143,13 @@ ustr_service(int ms)
 		errno = EDEADLK;
 		return -1;
 	}
+	p = slot_tls->sl_pslot;
 	for (;;) {
-		n = reap_scan();
-		fd_unclosed();
-		msg_ext_due();
+		n = chores(p);
 		if (n > 0 || plat_now() >= until)
 			return n;
-		if (!plat_nap(5000)) {
+		next = plat_now() + (int64_t)TICK * NS_PER_MS;
+		if (plat_futex_wait(&p->pr_bell, 0, next < until ? next : until) == EINTR) {
 			errno = EINTR;
 			return -1;
 		}

@@ -1,22 +1,31 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * helper.h: the helper thread, burying the dead, and kernel descriptors.
+ * helper.h: the helper thread, and burying the dead.
  *
  * Level 10.  A process that shares streams with others starts one thread, when
  * it first sleeps or is refused.  The thread has all signals blocked and does
- * what no call can do because it sleeps: notice that another process died
- * (every TICK ms), run free routines that others left for this process, and
- * poll kernel descriptors on behalf of a str_poll() that waits for streams as
- * well.  USTREAMS_HELPER=0 forbids it; the program then calls ustr_service().
+ * what no call can do because it sleeps or is in another process: notice that
+ * a process died (every TICK ms), run free routines that others left for this
+ * process, strike the bells of threads in poll(2).
+ *
+ *   H1 a process that wants another's helper leaves its wish in the arena
+ *      (exchange), then rings: pr_bell := 1, futex wake  (proc_ring)
+ *   H2 the helper takes pr_bell to 0 (exchange), then looks at all its chores
+ *   H3 it sleeps on pr_bell while that is 0
+ *
+ * invariant: a wish whose H1 came after the look of H2 finds pr_bell 0 and
+ *   sets it, so H3 does not sleep.
+ *
+ * USTREAMS_HELPER=0 forbids the thread; the program then calls ustr_service(),
+ * which does H2 and H3 in its place.
  */
 #ifndef STREAMS_HELPER_H
 #define STREAMS_HELPER_H
 
 #include "slot.h"
 
-#include <poll.h>
-
 void helper_start(void);
+/* Something to do, for the helper of this process. */
 void helper_poke(void);
 /* In the child of a fork: the thread did not come along. */
 void helper_forget(void);
@@ -30,12 +39,8 @@ helper_needed(void)
 		helper_start();
 }
 
-/*
- * Poll fds (copied) until one is ready or helper_unwatch; then poke the
- * caller's slot.  An id, or 0: no helper or no memory.
- */
-unsigned long helper_watch(const struct pollfd *fds, nfds_t n);
-void helper_unwatch(unsigned long id);
+/* Can nobody do the helper's work while the caller sleeps? */
+bool helper_absent(void);
 
 /* reap.c: bury processes that died; how many. */
 int reap_scan(void);

@@ -132,6 +132,7 @@ proc_claim(void)
 		for (int d = 0; d < PROC_DUE; d++)
 			st_rlx(&p->pr_due[d], 0u);
 		st_rlx(&p->pr_helper, 0u);
+		st_rel(&p->pr_life, ld_rlx(&p->pr_life) + 1);
 		return p;
 	}
 	return NULL;

@@ -3,6 +3,7 @@
 #include "slot.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <string.h>
 
 #define OWNER_DIED 0x40000000 /* FUTEX_OWNER_DIED */
@@ -73,6 +74,13 @@ slot_stopped(const struct slot *s, int64_t *since)
 	return false;
 }
 
+void
+proc_ring(struct proc *p)
+{
+	if (xchg(&p->pr_bell, 1u) == 0)
+		plat_futex_wake(&p->pr_bell, INT_MAX);
+}
+
 static void
 hold_life(struct slot *s)
 {
@@ -128,7 +136,7 @@ slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp)
 			continue;
 		hold_life(s);
 		s->sl_proc = p->pr_id;
-		s->sl_pslot = p;
+		st_rel(&s->sl_pslot, p);
 		s->sl_tid = plat_tid();
 		st_rel(&s->sl_key, next_key(s));
 		st_rlx(&s->sl_sleep, 0u);
@@ -144,7 +152,7 @@ void
 slot_release(struct slot *s)
 {
 	ASSERT(ld_rlx(&s->sl_home) == NULL);
-	s->sl_pslot = NULL;
+	st_rel(&s->sl_pslot, NULL);
 	pthread_mutex_unlock(&s->sl_alive);
 	st_rel(&s->sl_state, SLOT_FREE);
 }
@@ -161,6 +169,6 @@ slot_bury(struct slot *s)
 {
 	st_rel(&s->sl_home, NULL);
 	st_rel(&s->sl_visiting, NULL);
-	s->sl_pslot = NULL;
+	st_rel(&s->sl_pslot, NULL);
 	st_rel(&s->sl_state, SLOT_FREE);
 }

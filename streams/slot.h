@@ -49,7 +49,7 @@ struct slot {
 	/* Line 0: what others look at. */
 	struct group *sl_home;	   /* A  group entered, NULL outside */
 	struct group *sl_visiting; /* A  second group, while draining for it */
-	uint32_t sl_sleep;	   /* A  futex: 1 while asleep or about to be */
+	uint32_t sl_sleep;	   /* A  futex: SLEEP_*, how it sleeps or is about to */
 	uint32_t sl_broad;	   /* A  waits in a list that overflowed */
 	uint32_t sl_state;	   /* A  SLOT_* */
 	uint32_t sl_proc;	   /* C  number of the process slot */
@@ -72,6 +72,9 @@ struct slot {
 
 enum { SLOT_FREE, SLOT_CLAIMED, SLOT_LIVE };
 
+/* sl_sleep: not at all; on that word; in poll(2), by a bell (bell.h). */
+enum { SLEEP_NOT, SLEEP_FUTEX, SLEEP_POLL };
+
 struct proc {
 	uint32_t pr_state;	/* A  PROC_* */
 	uint32_t pr_id;		/* C  number */
@@ -79,6 +82,8 @@ struct proc {
 	uint32_t pr_lock;	/* A  guards changes of the descriptor table */
 	uint32_t pr_helper;	/* A  the helper thread runs */
 	int pr_arenafd;		/* A  its descriptor of the arena */
+	uint32_t pr_bell;	/* A  futex of the helper: 1 when it has something to do */
+	uint32_t pr_life;	/* A  how many processes the slot has been */
 	struct fdent *pr_fd0;	/* C  descriptors 0..63 */
 	struct fdent **pr_fd;	/* C  chunks of the others */
 	uint32_t pr_due[PROC_DUE]; /* A  free routines other processes left for it */
@@ -172,6 +177,9 @@ bool slot_dead(const struct slot *s);
  */
 #define STOPPED_MS 100
 bool slot_stopped(const struct slot *s, int64_t *since);
+
+/* Wake the helper thread of process p, from any process. */
+void proc_ring(struct proc *p);
 
 /*
  * Claim a free thread slot for the calling thread of process p; alloc makes

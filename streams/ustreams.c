@@ -10,6 +10,7 @@
 #endif
 #include "calls.h"
 #include "msg.h"
+#include "plat_event.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -329,6 +330,15 @@ str_ioctl(int fd, int cmd, ...)
 	return error == 0 ? rval : fail(error);
 }
 
+/* Of a wait that begins now and lasts ms milliseconds, -1 for ever. */
+static int64_t
+deadline_of(int ms)
+{
+	if (ms <= 0)
+		return ms == 0 ? 0 : PLAT_NEVER;
+	return plat_now() + (int64_t)ms * 1000000;
+}
+
 int
 str_poll(struct pollfd *fds, nfds_t n, int ms)
 {
@@ -346,7 +356,7 @@ str_poll(struct pollfd *fds, nfds_t n, int ms)
 		error = plat_copyin(mine, fds, n * sizeof(*mine));
 	}
 	if (error == 0)
-		error = head_poll(mine, n, ms, &ready);
+		error = head_poll(mine, n, deadline_of(ms), NULL, &ready);
 	if (mine != fds) {
 		if (error == 0)
 			error = plat_copyout(fds, mine, n * sizeof(*mine));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* wait.c: the sleeping and waking of wait.h; the letters are its table's. */
 #include "wait.h"
+#include "bell.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -8,7 +9,14 @@
 void
 wait_begin(struct slot *me)
 {
-	(void)xchg(&me->sl_sleep, 1u); /* S1 */
+	(void)xchg(&me->sl_sleep, (uint32_t)SLEEP_FUTEX); /* S1 */
+	JITTER();
+}
+
+void
+wait_begin_poll(struct slot *me)
+{
+	(void)xchg(&me->sl_sleep, (uint32_t)SLEEP_POLL); /* S1 */
 	JITTER();
 }
 
@@ -39,7 +47,7 @@ wait_sleep(struct slot *me, int64_t deadline)
 	ASSERT_AT(2, me->sl_nheld == 0);
 	while (error == 0 && ld_seq(&me->sl_sleep) != 0) {
 		JITTER();
-		error = plat_futex_wait(&me->sl_sleep, 1, deadline); /* S5 */
+		error = plat_futex_wait(&me->sl_sleep, SLEEP_FUTEX, deadline); /* S5 */
 		if (error == EAGAIN)
 			error = 0;
 	}
@@ -61,15 +69,21 @@ wait_off(struct waitq *wq, struct slot *me)
 void
 wait_end(struct slot *me)
 {
-	(void)xchg(&me->sl_sleep, 0u);
+	(void)xchg(&me->sl_sleep, (uint32_t)SLEEP_NOT);
 	st_rlx(&me->sl_broad, 0u);
 }
 
 void
 wait_poke(struct slot *s)
 {
-	if (xchg(&s->sl_sleep, 0u) != 0) /* W5 */
+	switch (xchg(&s->sl_sleep, (uint32_t)SLEEP_NOT)) { /* W5 */
+	case SLEEP_FUTEX:
 		plat_futex_wake(&s->sl_sleep, INT_MAX);
+		break;
+	case SLEEP_POLL:
+		bell_ring(s);
+		break;
+	}
 }
 
 static void

@@ -20,6 +20,9 @@
  *   (tests/model/wait.pml)
  * invariant 2: a number taken out is woken; a stale number wakes somebody who
  *   looks again and goes back to sleep.
+ * A thread that polls kernel descriptors as well sleeps in poll(2): its S1 is
+ * SLEEP_POLL and W5 rings its bell (bell.h) instead of waking the futex.
+ *
  * A list that is full sets wq_many: the waker then wakes every thread that
  * sleeps with sl_broad set.
  */
@@ -36,8 +39,9 @@ struct waitq {
 	uint32_t wq_sleeper[WAITERS];  /* A  their slots, 0 none */
 };
 
-/* S1. */
+/* S1, to sleep by wait_sleep, or in poll(2) by the thread's bell. */
 void wait_begin(struct slot *me);
+void wait_begin_poll(struct slot *me);
 /* S2, S3: after it the caller must look at the condition again. */
 void wait_on(struct waitq *wq, struct slot *me);
 /* S5: until woken (0), or EINTR, ETIMEDOUT.  Holds nothing. */

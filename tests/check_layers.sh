@@ -14,9 +14,9 @@ cd "$top_srcdir"
 
 # level and the stems of its files, bottom to top; x_* stands for x_...
 levels='
-0 plat
+0 plat plat_*
 1 slot stat trace uio
-2 lock wait
+2 lock wait bell
 3 arena heap
 4 cache
 5 msg msg_* msgutil msgext kmem
