@@ -28,18 +28,22 @@ int head_peek(struct call *c, struct strpeek *pk, int *rval);
 int head_firstband(struct call *c, int *pri);
 int head_nread(struct call *c, int *bytes, int *rval);
 int head_ckband(struct call *c, int band, int *rval);
+/* Is the first message marked (ANYMARK), and is it the last one so (LASTMARK)? */
+int head_atmark(struct call *c, int which, int *rval);
 
 /* head_write.c */
 int head_write(struct call *c, const struct iovec *iov, int n, size_t *done);
 int head_putmsg(struct call *c, const struct strbuf *ctl, const struct strbuf *data, int band,
 	int flags, bool pmsg);
 int head_putmblk(struct call *c, mblk_t *mp);
+/* As putmsg, with *q written into the control part at offset, where it fits. */
+int head_insertmsg(struct call *c, const struct strbuf *ctl, const struct strbuf *data,
+	int flags, queue_t *const *q, size_t offset);
 
 /* head_ioctl.c: the argument as str_ioctl found it. */
 int head_ioctl(struct call *c, int cmd, void *arg, int *rval);
 
-/* head_str.c: I_STR, and every command nobody knows. */
-int head_str(struct call *c, void *arg, int *rval);
+/* head_str.c: a command nobody knows. */
 int head_transparent(struct call *c, int cmd, void *arg, int *rval);
 
 /* A question to the module or driver below. */

@@ -14,7 +14,8 @@ static const struct flagname queue_flags[] = { { QENAB, "ENAB" }, { QHLIST, "INS
 	{ 0, NULL } };
 static const struct flagname head_states[] = { { SD_HUP, "HUNGUP" }, { SD_BROKEN, "BROKEN" },
 	{ SD_RDERR, "RDERR" }, { SD_WRERR, "WRERR" }, { SD_PLEX, "LINKED" },
-	{ SD_CLOSING, "CLOSING" }, { 0, NULL } };
+	{ SD_CLOSING, "CLOSING" }, { SD_MREAD, "MREAD" }, { SD_NDEL, "NDELAY" },
+	{ SD_DELIM, "DELIM" }, { 0, NULL } };
 
 static void
 flags(FILE *to, const struct flagname *fn, unsigned int set)

@@ -91,6 +91,9 @@ enum { HEAD_PIPE, HEAD_DEVICE };
 #define SD_WRERR 0x08	/* for the write side */
 #define SD_PLEX 0x10	/* linked below a multiplexor */
 #define SD_CLOSING 0x20	/* last close has begun */
+#define SD_MREAD 0x100	/* a read that finds nothing sends M_READ */
+#define SD_NDEL 0x200	/* O_NONBLOCK: read and write give 0, not EAGAIN */
+#define SD_DELIM 0x400	/* writes are delimited */
 #define SD_TROUBLE (SD_HUP | SD_BROKEN | SD_RDERR | SD_WRERR | SD_PLEX)
 
 /* What a call minds (head_access). */
@@ -99,6 +102,8 @@ enum { HEAD_PIPE, HEAD_DEVICE };
 #define ACC_WRERR 0x04	 /* write error */
 #define ACC_PIPE 0x08	 /* a broken pipe: EPIPE */
 #define ACC_SIGPIPE 0x10 /* ... with SIGPIPE */
+#define ACC_RDMODE 0x20	 /* open for writing only: EBADF (streamio commands) */
+#define ACC_WRMODE 0x40	 /* open for reading only: EBADF */
 #define ACC_READ ACC_RDERR
 #define ACC_WRITE (ACC_HUP | ACC_WRERR | ACC_PIPE | ACC_SIGPIPE)
 #define ACC_PLUMB (ACC_HUP | ACC_RDERR | ACC_WRERR)
@@ -203,6 +208,11 @@ void head_abandon(struct stdata *sd);
 
 /* 0 or the errno of the access check (streamio 2) for ACC_* minds. */
 int head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe);
+
+/* ---- head_opt.c -------------------------------------------------------------------------- */
+
+/* M_SETOPTS arrived. */
+void head_setopts(struct stdata *sd, mblk_t *mp);
 
 /* ---- head_str.c: the ioctl dialogue --------------------------------------------------- */
 

@@ -317,6 +317,26 @@ head_nread(struct call *c, int *bytes, int *rval)
 }
 
 int
+head_atmark(struct call *c, int which, int *rval)
+{
+	queue_t *q = c->c_head->sd_rq;
+	mblk_t *mp;
+
+	if (which < ANYMARK || which > (ANYMARK | LASTMARK))
+		return EINVAL;
+	hq_lock(c->c_me, q);
+	(void)hq_count(c->c_me, q); /* both lists are one now */
+	mp = q->q_rfirst;
+	*rval = mp != NULL && (mp->b_flag & MSGMARK);
+	if (*rval && !(which & ANYMARK))
+		while ((mp = mp->b_next) != NULL)
+			if (mp->b_flag & MSGMARK)
+				*rval = 0;
+	hq_unlock(c->c_me, q);
+	return 0;
+}
+
+int
 head_ckband(struct call *c, int band, int *rval)
 {
 	queue_t *q = c->c_head->sd_rq;

@@ -1,35 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* head_ioctl.c: the streamio commands, by table. */
-#include "calls.h"
+#include "streamio.h"
 #include "flow.h"
-#include "runq.h"
 
-#include <errno.h>
 #include <string.h>
-
-/* arg is the pointer or, for commands that take an int, its value. */
-typedef int command(struct call *c, void *arg, int *rval);
-
-static int
-value_of(const void *arg)
-{
-	return (int)(intptr_t)arg;
-}
-
-static int
-give_int(void *to, int value)
-{
-	if (!plat_judge(to, sizeof(int)))
-		return EFAULT;
-	return plat_copyout(to, &value, sizeof(int));
-}
 
 static int
 give_name(void *to, const char *name)
 {
 	size_t n = strlen(name) + 1;
 
-	return plat_judge(to, n) ? plat_copyout(to, name, n) : EFAULT;
+	return arg_put(to, name, n);
 }
 
 /*
@@ -120,7 +101,7 @@ do_list(struct call *c, void *arg, int *rval)
 	*rval = (int)n + (c->c_head->sd_reg != NULL);
 	if (arg == NULL)
 		return 0;
-	if (!plat_judge(arg, sizeof(list)) || plat_copyin(&list, arg, sizeof(list)) != 0)
+	if (arg_take(&list, arg, sizeof(list)) != 0)
 		return EFAULT;
 	if (list.sl_nmods < 1)
 		return EINVAL;
@@ -133,14 +114,29 @@ do_list(struct call *c, void *arg, int *rval)
 			return EFAULT;
 	}
 	*rval = (int)i;
-	return give_int(&((struct str_list *)arg)->sl_nmods, (int)i);
+	return arg_give(&((struct str_list *)arg)->sl_nmods, (int)i);
+}
+
+static int
+do_anchor(struct call *c, void *arg, int *rval)
+{
+	int error = head_plumb_enter(c);
+
+	(void)arg, (void)rval;
+	if (error != 0)
+		return error;
+	error = call_access(c, ACC_PLUMB);
+	if (error == 0)
+		st_rlx(&c->c_head->sd_anchor, c->c_head->sd_pushed);
+	head_plumb_leave(c->c_head);
+	return error;
 }
 
 static int
 do_pushcnt(struct call *c, void *arg, int *rval)
 {
 	(void)rval;
-	return give_int(arg, (int)ld_rlx(&c->c_head->sd_pushed));
+	return arg_give(arg, (int)ld_rlx(&c->c_head->sd_pushed));
 }
 
 /* ---- looking at the read queue ----------------------------------------------------------------- */
@@ -151,7 +147,7 @@ do_nread(struct call *c, void *arg, int *rval)
 	int bytes;
 
 	(void)head_nread(c, &bytes, rval);
-	return give_int(arg, bytes);
+	return arg_give(arg, bytes);
 }
 
 static int
@@ -163,7 +159,7 @@ do_peek(struct call *c, void *arg, int *rval)
 static int
 do_ckband(struct call *c, void *arg, int *rval)
 {
-	return head_ckband(c, value_of(arg), rval);
+	return head_ckband(c, arg_int(arg), rval);
 }
 
 static int
@@ -172,14 +168,20 @@ do_getband(struct call *c, void *arg, int *rval)
 	int pri, band = head_firstband(c, &pri);
 
 	(void)rval;
-	return band < 0 ? ENODATA : give_int(arg, band);
+	return band < 0 ? ENODATA : arg_give(arg, band);
+}
+
+static int
+do_atmark(struct call *c, void *arg, int *rval)
+{
+	return head_atmark(c, arg_int(arg), rval);
 }
 
 static int
 do_canput(struct call *c, void *arg, int *rval)
 {
 	queue_t *next = head_wq(c->c_head)->q_next;
-	int band = value_of(arg);
+	int band = arg_int(arg);
 
 	if (band != ANYBAND && (band < 0 || band > 255))
 		return EINVAL;
@@ -193,210 +195,37 @@ do_canput(struct call *c, void *arg, int *rval)
 	return 0;
 }
 
-/* ---- options ---------------------------------------------------------------------------------------- */
-
-#define RPROT (RPROTNORM | RPROTDAT | RPROTDIS)
+/* ---- what it is -------------------------------------------------------------------------------- */
 
 static int
-do_srdopt(struct call *c, void *arg, int *rval)
+do_isastream(struct call *c, void *arg, int *rval)
 {
-	uint32_t opt = (uint32_t)value_of(arg), prot = opt & RPROT;
-
-	(void)rval;
-	if (opt & ~(uint32_t)(RMSGD | RMSGN | RPROT | RFILL))
-		return EINVAL;
-	if ((opt & (RMSGD | RMSGN)) == (RMSGD | RMSGN) || (prot & (prot - 1)) != 0)
-		return EINVAL;
-	if (prot == 0) /* the protocol option stays as it is */
-		opt |= ld_rlx(&c->c_head->sd_ropt) & RPROT;
-	st_rlx(&c->c_head->sd_ropt, opt);
+	(void)c, (void)arg;
+	*rval = 1;
 	return 0;
 }
 
+/* Is its other end another stream's head? */
 static int
-do_grdopt(struct call *c, void *arg, int *rval)
-{
-	(void)rval;
-	return give_int(arg, (int)ld_rlx(&c->c_head->sd_ropt));
-}
-
-static int
-do_swropt(struct call *c, void *arg, int *rval)
-{
-	uint32_t opt = (uint32_t)value_of(arg);
-
-	(void)rval;
-	if (opt & ~(uint32_t)(SNDZERO | SNDPIPE | SNDHOLD))
-		return EINVAL;
-	st_rlx(&c->c_head->sd_wopt, opt);
-	return 0;
-}
-
-static int
-do_gwropt(struct call *c, void *arg, int *rval)
-{
-	(void)rval;
-	return give_int(arg, (int)ld_rlx(&c->c_head->sd_wopt));
-}
-
-static int
-do_setcltime(struct call *c, void *arg, int *rval)
-{
-	int ms;
-
-	(void)rval;
-	if (!plat_judge(arg, sizeof(int)) || plat_copyin(&ms, arg, sizeof(int)) != 0)
-		return EFAULT;
-	if (ms < 0)
-		return EINVAL;
-	st_rlx(&c->c_head->sd_cltime, (uint32_t)ms);
-	return 0;
-}
-
-static int
-do_getcltime(struct call *c, void *arg, int *rval)
-{
-	(void)rval;
-	return give_int(arg, (int)ld_rlx(&c->c_head->sd_cltime));
-}
-
-/* ---- water marks of this head's read queue -------------------------------------------------------------- */
-
-static int
-set_mark(struct call *c, size_t *mark, int value, bool high)
-{
-	queue_t *q = c->c_head->sd_rq;
-	bool ok;
-
-	if (value < 0)
-		return EINVAL;
-	lock_enter(c->c_me, &q->q_lock, RANK_QUEUE);
-	ok = high ? (size_t)value >= q->q_lowat : (size_t)value <= q->q_hiwat;
-	if (ok)
-		st_rlx(mark, (size_t)value);
-	lock_leave(c->c_me, &q->q_lock);
-	if (!ok)
-		return EINVAL;
-	hq_remark(q);
-	return 0;
-}
-
-static int
-do_sethiwat(struct call *c, void *arg, int *rval)
-{
-	(void)rval;
-	return set_mark(c, &c->c_head->sd_rq->q_hiwat, value_of(arg), true);
-}
-
-static int
-do_setlowat(struct call *c, void *arg, int *rval)
-{
-	(void)rval;
-	return set_mark(c, &c->c_head->sd_rq->q_lowat, value_of(arg), false);
-}
-
-static int
-do_gethiwat(struct call *c, void *arg, int *rval)
+do_ispipe(struct call *c, void *arg, int *rval)
 {
 	(void)arg;
-	*rval = (int)ld_rlx(&c->c_head->sd_rq->q_hiwat);
+	*rval = c->c_head->sd_kind == HEAD_PIPE;
 	return 0;
 }
 
+/* Does what it writes come back to itself? */
 static int
-do_getlowat(struct call *c, void *arg, int *rval)
+do_isfifo(struct call *c, void *arg, int *rval)
 {
+	const struct stdata *sd = c->c_head;
+	const queue_t *q = head_wq(sd)->q_next;
+
 	(void)arg;
-	*rval = (int)ld_rlx(&c->c_head->sd_rq->q_lowat);
+	while (q != NULL && q->q_stream == sd && q != sd->sd_rq)
+		q = q->q_next;
+	*rval = q == sd->sd_rq;
 	return 0;
-}
-
-/* ---- flushing ----------------------------------------------------------------------------------------------- */
-
-#define FLUSH_LIMIT 15000 /* ms a module may sit on an M_FLUSH */
-
-/* Is the holder of a perimeter on this stream, either way, stopped? */
-static bool
-holder_stopped(struct call *c, int64_t *since)
-{
-	queue_t *start[2] = { head_wq(c->c_head), NULL }, *last = NULL;
-
-	for (int way = 0; way < 2 && start[way] != NULL; way++) {
-		for (queue_t *q = start[way]; q != NULL; last = q, q = q->q_next) {
-			uint64_t word = q->q_perim == NULL ? 0 : ld_seq(&q->q_perim->pe_word);
-			struct slot *s = slot_of(perim_owner(word));
-
-			if (s != NULL && slot_stopped(s, since))
-				return true;
-		}
-		if (way == 0 && !(last->q_kind & QK_DEADEND))
-			start[1] = OTHERQ(last);
-	}
-	return false;
-}
-
-/*
- * The flush is complete when nobody else refers to its data any more: parked
- * for a perimeter, it still is.  ETIME: a stopped thread, or a module that
- * keeps it.
- */
-static int
-await_flush(struct call *c, const mblk_t *mp)
-{
-	int64_t since = 0, until = plat_now() + (int64_t)FLUSH_LIMIT * 1000000;
-	unsigned int step = 0;
-
-	while (ld_acq(&mp->b_datap->db_ref) > 1) {
-		if (plat_now() > until || holder_stopped(c, &since))
-			return ETIME;
-		plumb_exit(c->c_me);
-		plat_backoff(&step);
-		if (call_reenter(c) != 0)
-			return EBADF;
-	}
-	return 0;
-}
-
-static int
-send_flush(struct call *c, int how, int band)
-{
-	mblk_t *mp = allocb(2, BPRI_HI), *mine = mp != NULL ? dupb(mp) : NULL;
-	int error;
-
-	if (mine == NULL) {
-		freemsg(mp);
-		return ENOSR;
-	}
-	mp->b_datap->db_type = M_FLUSH;
-	*mp->b_wptr++ = (unsigned char)(how | (band >= 0 ? FLUSHBAND : 0));
-	if (band >= 0)
-		*mp->b_wptr++ = (unsigned char)band;
-	putnext(head_wq(c->c_head), mp);
-	error = await_flush(c, mine);
-	freeb(mine);
-	return error;
-}
-
-static int
-do_flush(struct call *c, void *arg, int *rval)
-{
-	int how = value_of(arg);
-
-	(void)rval;
-	return how < 1 || how > FLUSHRW ? EINVAL : send_flush(c, how, -1);
-}
-
-static int
-do_flushband(struct call *c, void *arg, int *rval)
-{
-	struct bandinfo bi;
-
-	(void)rval;
-	if (!plat_judge(arg, sizeof(bi)) || plat_copyin(&bi, arg, sizeof(bi)) != 0)
-		return EFAULT;
-	if (bi.bi_flag < 1 || bi.bi_flag > FLUSHRW)
-		return EINVAL;
-	return send_flush(c, bi.bi_flag, bi.bi_pri);
 }
 
 /* ---- the table ---------------------------------------------------------------------------------------------------- */
@@ -404,33 +233,58 @@ do_flushband(struct call *c, void *arg, int *rval)
 static const struct {
 	int cmd;
 	uint32_t minds;	/* access check */
-	command *run;
+	streamio *run;
 } commands[] = {
 	{ I_NREAD, ACC_RDERR, do_nread },
 	{ I_PUSH, ACC_PLUMB, do_push },
 	{ I_POP, ACC_PLUMB, do_pop },
 	{ I_LOOK, 0, do_look },
-	{ I_FLUSH, ACC_PLUMB, do_flush },
-	{ I_SRDOPT, ACC_RDERR, do_srdopt },
-	{ I_GRDOPT, 0, do_grdopt },
+	{ I_FLUSH, ACC_PLUMB, flush_all },
+	{ I_SRDOPT, ACC_RDERR, opt_srdopt },
+	{ I_GRDOPT, 0, opt_grdopt },
 	{ I_STR, ACC_PLUMB, head_str },
 	{ I_FIND, 0, do_find },
 	{ I_PEEK, ACC_RDERR, do_peek },
-	{ I_SWROPT, ACC_HUP | ACC_WRERR | ACC_PIPE, do_swropt },
-	{ I_GWROPT, 0, do_gwropt },
+	{ I_SWROPT, ACC_HUP | ACC_WRERR | ACC_PIPE, opt_swropt },
+	{ I_GWROPT, 0, opt_gwropt },
 	{ I_LIST, 0, do_list },
-	{ I_FLUSHBAND, ACC_PLUMB, do_flushband },
+	{ I_FLUSHBAND, ACC_PLUMB, flush_band },
 	{ I_CKBAND, ACC_RDERR, do_ckband },
 	{ I_GETBAND, ACC_RDERR, do_getband },
-	{ I_SETCLTIME, 0, do_setcltime },
-	{ I_GETCLTIME, 0, do_getcltime },
+	{ I_SETCLTIME, 0, opt_setcltime },
+	{ I_GETCLTIME, 0, opt_getcltime },
 	{ I_CANPUT, ACC_HUP | ACC_WRERR | ACC_PIPE, do_canput },
+	{ I_GETMSG, ACC_RDMODE, msgio_getmsg },
+	{ I_PUTMSG, ACC_WRMODE, msgio_putmsg },
+	{ I_GETPMSG, ACC_RDMODE, msgio_getpmsg },
+	{ I_PUTPMSG, ACC_WRMODE, msgio_putpmsg },
+	{ I_FDINSERT, ACC_WRMODE | ACC_WRITE, msgio_fdinsert },
+	{ I_ATMARK, ACC_RDERR, do_atmark },
+	{ I_SERROPT, ACC_PLUMB, opt_serropt },
+	{ I_GERROPT, 0, opt_gerropt },
+	{ I_ANCHOR, ACC_PLUMB, do_anchor },
+	{ I_PIPE, 0, do_ispipe },
+	{ I_FIFO, 0, do_isfifo },
+	{ I_ISASTREAM, 0, do_isastream },
+	{ I_GET_STRMSGSZ, 0, opt_strmsgsz },
+	{ I_GET_STRCTLSZ, 0, opt_strctlsz },
 	{ I_GET_PUSHCNT, 0, do_pushcnt },
-	{ I_SET_HIWAT, 0, do_sethiwat },
-	{ I_SET_LOWAT, 0, do_setlowat },
-	{ I_GET_HIWAT, 0, do_gethiwat },
-	{ I_GET_LOWAT, 0, do_getlowat },
+	{ I_SET_HIWAT, 0, opt_sethiwat },
+	{ I_SET_LOWAT, 0, opt_setlowat },
+	{ I_GET_HIWAT, 0, opt_gethiwat },
+	{ I_GET_LOWAT, 0, opt_getlowat },
 };
+
+/* 0, or EBADF: the descriptor is not open the way the command needs. */
+static int
+judge_mode(const struct call *c, uint32_t minds)
+{
+	uint32_t mode = ld_rlx(&c->c_file->f_flags) & O_ACCMODE;
+
+	if (((minds & ACC_RDMODE) && mode == O_WRONLY) || ((minds & ACC_WRMODE) && mode == O_RDONLY))
+		return EBADF;
+	return 0;
+}
 
 int
 head_ioctl(struct call *c, int cmd, void *arg, int *rval)
@@ -441,7 +295,9 @@ head_ioctl(struct call *c, int cmd, void *arg, int *rval)
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
 		if (commands[i].cmd != cmd)
 			continue;
-		error = call_access(c, commands[i].minds);
+		error = judge_mode(c, commands[i].minds);
+		if (error == 0)
+			error = call_access(c, commands[i].minds);
 		return error != 0 ? error : commands[i].run(c, arg, rval);
 	}
 	error = call_access(c, ACC_PLUMB);

@@ -120,72 +120,6 @@ arrive_ioctl(struct stdata *sd, mblk_t *mp)
 	putnext(head_wq(sd), mp);
 }
 
-/* ---- options ------------------------------------------------------------------------------- */
-
-static void
-set_marks(struct stdata *sd, const struct stroptions *so)
-{
-	struct slot *me = slot_self();
-	queue_t *q = sd->sd_rq;
-	qband_t *qb = NULL;
-
-	if (so->so_flags & SO_BAND)
-		(void)band_reserve(q, so->so_band);
-	lock_enter(me, &q->q_lock, RANK_QUEUE);
-	if (so->so_flags & SO_BAND)
-		qb = band_find(q, so->so_band);
-	if (so->so_flags & SO_HIWAT) {
-		if (qb != NULL)
-			qb->qb_hiwat = so->so_hiwat;
-		else
-			st_rlx(&q->q_hiwat, so->so_hiwat);
-	}
-	if (so->so_flags & SO_LOWAT) {
-		if (qb != NULL)
-			qb->qb_lowat = so->so_lowat;
-		else
-			st_rlx(&q->q_lowat, so->so_lowat);
-	}
-	lock_leave(me, &q->q_lock);
-	hq_remark(q);
-}
-
-static void
-set_readopt(struct stdata *sd, short opt)
-{
-	uint32_t mode = (uint32_t)opt & (RMSGD | RMSGN), prot = (uint32_t)opt & 0x1c;
-	uint32_t old = ld_rlx(&sd->sd_ropt);
-
-	if (mode == (RMSGD | RMSGN) || (prot & (prot - 1)) != 0)
-		return;
-	if (prot == 0)
-		prot = old & 0x1c;
-	st_rlx(&sd->sd_ropt, mode | prot | (old & RFILL));
-}
-
-static void
-arrive_setopts(struct stdata *sd, mblk_t *mp)
-{
-	struct stroptions so;
-
-	if ((size_t)(mp->b_wptr - mp->b_rptr) >= sizeof(so)) {
-		memcpy(&so, mp->b_rptr, sizeof(so));
-		if (so.so_flags & SO_READOPT)
-			set_readopt(sd, so.so_readopt);
-		if (so.so_flags & SO_WROFF)
-			st_rlx(&sd->sd_wroff, (uint32_t)so.so_wroff);
-		if (so.so_flags & SO_MINPSZ)
-			st_rlx(&sd->sd_rq->q_minpsz, so.so_minpsz);
-		if (so.so_flags & SO_MAXPSZ)
-			st_rlx(&sd->sd_rq->q_maxpsz, so.so_maxpsz);
-		if (so.so_flags & (SO_HIWAT | SO_LOWAT))
-			set_marks(sd, &so);
-		if (so.so_flags & SO_ERROPT)
-			st_rlx(&sd->sd_eropt, (uint32_t)so.so_erropt);
-	}
-	freemsg(mp);
-}
-
 /* ---- the table --------------------------------------------------------------------------------- */
 
 static arrival *const arrivals[256] = {
@@ -197,7 +131,7 @@ static arrival *const arrivals[256] = {
 	[M_UNHANGUP] = arrive_unhangup,
 	[M_ERROR] = arrive_error,
 	[M_FLUSH] = arrive_flush,
-	[M_SETOPTS] = arrive_setopts,
+	[M_SETOPTS] = head_setopts,
 	[M_IOCTL] = arrive_ioctl,
 	[M_IOCACK] = head_answer,
 	[M_IOCNAK] = head_answer,

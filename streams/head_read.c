@@ -5,6 +5,7 @@
 #include "helper.h"
 #include "uio.h"
 
+#include <string.h>
 #include <stropts.h>
 
 /* ---- the loop ---------------------------------------------------------------------- */
@@ -35,10 +36,12 @@ ran_something(struct call *c)
 	return runq_pending(&c->c_group->g_run) && plumb_run(c->c_me, c->c_group);
 }
 
+static bool announce_read(struct call *c, struct receive *r);
+
 static int
 receive_slow(struct call *c, struct receive *r, bool hup)
 {
-	if (ran_something(c))
+	if (ran_something(c) || announce_read(c, r))
 		return 0;
 	if (hup || (ld_seq(&c->c_head->sd_state) & SD_HUP)) {
 		r->r_eof = hup; /* else: it came just now, look once more */
@@ -228,7 +231,7 @@ judge(struct call *c, struct reading *rd, mblk_t *mp)
 static bool
 read_one(struct call *c, struct reading *rd, mblk_t *mp, ssize_t n)
 {
-	bool marked = (mp->b_flag & MSGMARK) != 0, whole;
+	bool marked = (mp->b_flag & (MSGMARK | MSGDELIM)) != 0, whole;
 	size_t bytes, blocks;
 
 	msg_weigh(mp, &bytes, &blocks);
@@ -274,6 +277,31 @@ take_read(struct call *c, struct receive *r)
 	return TAKE_DONE;
 }
 
+/*
+ * SO_MREADON: a read that finds nothing tells those below how much it wants,
+ * once, and looks again.  true: it did.
+ */
+static bool
+announce_read(struct call *c, struct receive *r)
+{
+	size_t want;
+	mblk_t *mp;
+
+	if (likely(!(ld_rlx(&c->c_head->sd_state) & SD_MREAD)) || r->r_take != take_read ||
+	    r->r_asked || hq_any(c->c_head->sd_rq))
+		return false;
+	r->r_asked = true;
+	mp = allocb(sizeof(want), BPRI_HI);
+	if (mp == NULL)
+		return false;
+	want = ((struct reading *)r)->rd_u.u_left;
+	mp->b_datap->db_type = M_READ;
+	memcpy(mp->b_wptr, &want, sizeof(want));
+	mp->b_wptr += sizeof(want);
+	putnext(head_wq(c->c_head), mp);
+	return true;
+}
+
 int
 head_read(struct call *c, const struct iovec *iov, int n, size_t *got)
 {
@@ -291,5 +319,7 @@ head_read(struct call *c, const struct iovec *iov, int n, size_t *got)
 	rd.rd_block = !call_nonblock(c);
 	error = head_receive(c, &rd.rd_r);
 	*got = rd.rd_got;
+	if (unlikely(error == EAGAIN) && (ld_rlx(&c->c_head->sd_state) & SD_NDEL))
+		return 0;
 	return rd.rd_got > 0 ? 0 : error;
 }

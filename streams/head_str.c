@@ -40,10 +40,9 @@
  *     (head_unask).  D1 and the look at the entry (call_same) on one side, the
  *     clearing and head_unask's look on the other: one sees the other.
  */
-#include "calls.h"
+#include "streamio.h"
 #include "msg.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define LOOK_NS 200000000 /* who waits for the turn looks whether its owner lives */
@@ -450,7 +449,7 @@ head_str(struct call *c, void *arg, int *rval)
 	mblk_t *ack;
 	int error;
 
-	if (!plat_judge(arg, sizeof(ic)) || plat_copyin(&ic, arg, sizeof(ic)) != 0)
+	if (arg_take(&ic, arg, sizeof(ic)) != 0)
 		return EFAULT;
 	if (ic.ic_len < 0 || ic.ic_len > ld_rlx(&head_root->hr_strmsgsz) || ic.ic_timout < -1)
 		return EINVAL;

@@ -82,8 +82,8 @@ piece(const queue_t *below, size_t total)
 	return msgsz < cut ? msgsz : cut;
 }
 
-static int
-send_piece(struct call *c, struct uio *u, size_t n)
+INLINE int
+send_piece(struct call *c, struct uio *u, size_t n, unsigned short flag)
 {
 	size_t off = ld_rlx(&c->c_head->sd_wroff);
 	mblk_t *mp = allocb(off + n, BPRI_MED);
@@ -97,6 +97,8 @@ send_piece(struct call *c, struct uio *u, size_t n)
 		freeb(mp);
 		return EFAULT;
 	}
+	if (flag != 0)
+		mp->b_flag |= flag;
 	putnext(head_wq(c->c_head), mp);
 	return 0;
 }
@@ -120,25 +122,20 @@ send_nothing(struct call *c, struct uio *u)
 	if (!(ld_rlx(&c->c_head->sd_wopt) & SNDZERO))
 		return 0;
 	error = room(c, 0, false);
-	return error != 0 ? error : send_piece(c, u, 0);
+	return error != 0 ? error : send_piece(c, u, 0, 0);
 }
 
-int
-head_write(struct call *c, const struct iovec *iov, int n, size_t *done)
+/* Nothing in the way: send it all; flag is the last message's. */
+INLINE int
+write_now(struct call *c, const struct iovec *iov, int n, struct uio *u, size_t *done,
+	unsigned short flag)
 {
-	struct uio u;
-	size_t total, cut;
-	int error = uio_init(&u, iov, n);
+	size_t total = u->u_left, cut;
+	int error;
 
-	*done = 0;
-	if (unlikely(!writable(c)))
-		return EBADF;
-	if (unlikely(error != 0 || (error = call_access(c, ACC_WRITE)) != 0))
-		return error;
-	total = u.u_left;
 	hq_answering(c->c_head->sd_rq);
 	if (unlikely(total == 0))
-		return send_nothing(c, &u);
+		return send_nothing(c, u);
 	cut = piece(head_wq(c->c_head)->q_next, total);
 	if (unlikely(cut == 0))
 		return ERANGE;
@@ -149,12 +146,40 @@ head_write(struct call *c, const struct iovec *iov, int n, size_t *done)
 
 		error = room(c, 0, *done > 0);
 		if (likely(error == 0))
-			error = send_piece(c, &u, k);
+			error = send_piece(c, u, k, flag != 0 && *done + k == total ? flag : 0);
 		if (unlikely(error != 0))
 			break;
 		*done += k;
 	}
 	return *done > 0 ? 0 : error;
+}
+
+/* The stream is in trouble, or has options that writing minds. */
+static NOINLINE int
+write_odd(struct call *c, const struct iovec *iov, int n, struct uio *u, size_t *done)
+{
+	uint32_t state = ld_acq(&c->c_head->sd_state);
+	int error = call_access(c, ACC_WRITE);
+
+	if (error == 0)
+		error = write_now(c, iov, n, u, done, state & SD_DELIM ? MSGDELIM : 0);
+	return error == EAGAIN && (state & SD_NDEL) ? 0 : error;
+}
+
+int
+head_write(struct call *c, const struct iovec *iov, int n, size_t *done)
+{
+	struct uio u;
+	int error = uio_init(&u, iov, n);
+
+	*done = 0;
+	if (unlikely(!writable(c)))
+		return EBADF;
+	if (unlikely(error != 0))
+		return error;
+	if (unlikely((ld_acq(&c->c_head->sd_state) & (SD_TROUBLE | SD_DELIM | SD_NDEL)) != 0))
+		return write_odd(c, iov, n, &u, done);
+	return write_now(c, iov, n, &u, done, 0);
 }
 
 /* ---- putmsg ----------------------------------------------------------------------------------- */
@@ -260,35 +285,83 @@ message(struct call *c, const struct outpart *ctl, const struct outpart *data, b
 	return mp;
 }
 
-int
-head_putmsg(struct call *c, const struct strbuf *ctlp, const struct strbuf *datap, int band,
-	int flags, bool pmsg)
+/* What putmsg was given. */
+struct sending {
+	struct outpart s_ctl;
+	struct outpart s_data;
+	bool s_pri;
+	unsigned char s_band;
+};
+
+INLINE int
+judge_sending(struct call *c, struct sending *s, const struct strbuf *ctl,
+	const struct strbuf *data, int band, int flags, bool pmsg)
 {
-	struct outpart ctl, data;
-	mblk_t *mp;
-	bool pri;
 	int error;
 
 	if (!writable(c))
 		return EBADF;
-	if ((error = judge_part(&ctl, ctlp)) != 0 || (error = judge_part(&data, datap)) != 0 ||
-	    (error = judge_how(band, flags, pmsg, ctl.o_there, &pri)) != 0 ||
-	    (error = call_access(c, ACC_WRITE)) != 0)
+	if ((error = judge_part(&s->s_ctl, ctl)) != 0 ||
+	    (error = judge_part(&s->s_data, data)) != 0 ||
+	    (error = judge_how(band, flags, pmsg, s->s_ctl.o_there, &s->s_pri)) != 0)
 		return error;
-	if (!ctl.o_there && !data.o_there)
-		return 0;
-	if (!ctl.o_there && data.o_len == 0 && !(ld_rlx(&c->c_head->sd_wopt) & SNDZERO))
-		return 0;
-	error = judge_sizes(c, &ctl, &data);
+	s->s_band = (unsigned char)(s->s_pri ? 0 : band);
+	return call_access(c, ACC_WRITE);
+}
+
+/* Wait for room and make the message: 0, or an errno and nothing was made. */
+INLINE int
+make_sending(struct call *c, const struct sending *s, mblk_t **mpp)
+{
+	int error = judge_sizes(c, &s->s_ctl, &s->s_data);
+
 	hq_answering(c->c_head->sd_rq);
-	if (error == 0 && !pri)
-		error = room(c, (unsigned char)band, false);
+	if (error == 0 && !s->s_pri)
+		error = room(c, s->s_band, false);
 	if (error != 0)
 		return error;
-	mp = message(c, &ctl, &data, pri, &error);
-	if (mp == NULL)
+	*mpp = message(c, &s->s_ctl, &s->s_data, s->s_pri, &error);
+	if (*mpp == NULL)
 		return error;
-	mp->b_band = (unsigned char)(pri ? 0 : band);
+	(*mpp)->b_band = s->s_band;
+	return 0;
+}
+
+int
+head_putmsg(struct call *c, const struct strbuf *ctl, const struct strbuf *data, int band,
+	int flags, bool pmsg)
+{
+	struct sending s;
+	mblk_t *mp;
+	int error = judge_sending(c, &s, ctl, data, band, flags, pmsg);
+
+	if (error != 0)
+		return error;
+	if (!s.s_ctl.o_there && (!s.s_data.o_there || (s.s_data.o_len == 0 &&
+	    !(ld_rlx(&c->c_head->sd_wopt) & SNDZERO))))
+		return 0;
+	error = make_sending(c, &s, &mp);
+	if (error == 0)
+		putnext(head_wq(c->c_head), mp);
+	return error;
+}
+
+int
+head_insertmsg(struct call *c, const struct strbuf *ctl, const struct strbuf *data, int flags,
+	queue_t *const *q, size_t offset)
+{
+	struct sending s;
+	mblk_t *mp;
+	int error = judge_sending(c, &s, ctl, data, 0, flags, false);
+
+	if (error != 0)
+		return error;
+	if (s.s_ctl.o_len < sizeof(*q) || s.s_ctl.o_len - sizeof(*q) < offset)
+		return EINVAL;
+	error = make_sending(c, &s, &mp);
+	if (error != 0)
+		return error;
+	memcpy(mp->b_rptr + offset, q, sizeof(*q));
 	putnext(head_wq(c->c_head), mp);
 	return 0;
 }

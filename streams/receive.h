@@ -28,6 +28,7 @@ struct receive {
 	mblk_t *r_gone;		/* messages to free, along b_next */
 	int r_error;
 	bool r_some;		/* something was received before waiting again */
+	bool r_asked;		/* M_READ was sent */
 	bool r_eof;		/* out: hung up and drained */
 };
 
