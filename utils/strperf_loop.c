@@ -25,10 +25,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "strperf_intr.h"
 #include "strperf_subject.h"
@@ -36,25 +37,23 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-/* ---- phases -------------------------------------------------------------------- */
+#define SLEEP_AHEAD 200000 /* nanoseconds; nearer than that a writer does not sleep */
+#define WRITER_SHIFT 56	   /* of the writer in a message's number */
 
-static uint64_t
-microseconds(const struct timeval *tv)
-{
-	return (uint64_t)tv->tv_sec * 1000000 + (uint64_t)tv->tv_usec;
-}
+/* ---- phases -------------------------------------------------------------------- */
 
 static void
 note_counts(const struct side *s, struct counts *c)
 {
-	struct rusage ru;
+	struct usage u = crew_usage(s->mode);
 
-	getrusage(s->mode == MODE_THREAD ? RUSAGE_THREAD : RUSAGE_SELF, &ru);
-	c->msgs = s->msgs;
-	c->eagain = s->eagain;
-	c->ctxsw = (uint64_t)(ru.ru_nvcsw + ru.ru_nivcsw);
-	c->cpu_us = microseconds(&ru.ru_utime) + microseconds(&ru.ru_stime);
-	c->ns = intr_now();
+	*c = (struct counts){
+	    .msgs = s->msgs,
+	    .eagain = s->eagain,
+	    .ctxsw = u.ctxsw,
+	    .cpu_us = u.cpu_us,
+	    .ns = u.ns,
+	};
 }
 
 /* Follow an order.  A stop without a run leaves an empty window. */
@@ -74,18 +73,6 @@ look(struct side *s)
 
 	if (unlikely(order != s->phase))
 		turn(s, order);
-}
-
-struct counts
-loop_window(const struct side *s)
-{
-	return (struct counts){
-	    .msgs = s->end.msgs - s->begin.msgs,
-	    .eagain = s->end.eagain - s->begin.eagain,
-	    .ctxsw = s->end.ctxsw - s->begin.ctxsw,
-	    .cpu_us = s->end.cpu_us - s->begin.cpu_us,
-	    .ns = s->end.ns - s->begin.ns,
-	};
 }
 
 /* ---- what a transfer came to ---------------------------------------------------- */
@@ -132,11 +119,40 @@ await(struct side *s, short events)
 
 /* ---- writer ----------------------------------------------------------------------- */
 
+/*
+ * With --rate: until the next message is due.  Far ahead the writer sleeps, so
+ * as not to take the reader's processor; near, it looks at the clock.
+ */
+static void
+await_due(struct side *s)
+{
+	int64_t start = atomic_load_explicit(s->start, memory_order_relaxed), ahead;
+
+	if (unlikely(start == 0))
+		atomic_store(s->start, start = intr_now());
+	while ((ahead = start + (int64_t)s->msgs * s->period - intr_now()) > 0) {
+		look(s);
+		if (s->phase == PHASE_STOP)
+			return;
+		if (ahead > SLEEP_AHEAD)
+			nanosleep(&(struct timespec){.tv_nsec = SLEEP_AHEAD / 2}, NULL);
+		else if (s->shares_cpu)
+			sched_yield();
+	}
+}
+
+/* The number that the next message carries: of several writers it names the one. */
+static inline uint64_t
+number(const struct side *s)
+{
+	return s->number << WRITER_SHIFT | s->msgs;
+}
+
 /* Byte 0 belongs to the sequence number: the next stamp mends a planted flip. */
 static inline void
 stamp(struct side *s)
 {
-	payload_stamp(&s->payload, s->buf, s->msgs);
+	payload_stamp(&s->payload, s->buf, number(s));
 	if (unlikely(s->msgs == s->flip))
 		s->buf[0] ^= 0x10;
 }
@@ -166,12 +182,28 @@ to_send(struct side *s)
 	if (s->done != 0)
 		return true;
 	look(s);
+	if (unlikely(s->period != 0) && s->phase != PHASE_STOP)
+		await_due(s);
 	return s->phase != PHASE_STOP;
 }
 
-void
-loop_write(struct side *s)
+/* The last writer says that there will be no more, once to each reader. */
+static void
+finish(struct side *s)
 {
+	bool last = atomic_fetch_sub(s->users, 1) == 1;
+
+	for (size_t i = 0; last && s->error[0] == '\0' && i < s->nreaders; i++)
+		if (s->subject->finish(s->fd) == -1)
+			give_up(s, "end");
+	if (last || s->mode == MODE_PROCESS)
+		s->subject->close(s->fd);
+}
+
+void
+loop_write(void *side)
+{
+	struct side *s = side;
 	enum step step = STEP_MORE;
 
 	payload_init(&s->payload, s->buf, s->size);
@@ -184,8 +216,7 @@ loop_write(struct side *s)
 	}
 	if (s->phase != PHASE_STOP)
 		turn(s, PHASE_STOP);
-	if (s->error[0] == '\0' && s->subject->finish(s->fd) == -1)
-		give_up(s, "end");
+	finish(s);
 }
 
 /* ---- reader ------------------------------------------------------------------------ */
@@ -211,13 +242,48 @@ note_fault(struct side *s, enum payload_fault fault)
 		s->seq = seq;
 }
 
+/*
+ * Among several writers or readers a message of 16 bytes or more tells who
+ * sent it.  What one writer sent arrives in order; a single reader misses none.
+ */
+static __attribute__((noinline)) void
+check_among_many(struct side *s)
+{
+	uint64_t seq = payload_seq(s->buf, s->size), who = seq >> WRITER_SHIFT;
+
+	if (s->size < PAYLOAD_CHECKED)
+		return;
+	if (payload_check(s->buf, s->size, seq) != PAYLOAD_GOOD || who >= s->nwriters) {
+		note_bad(s, "wrong checksum");
+		return;
+	}
+	seq &= ((uint64_t)1 << WRITER_SHIFT) - 1;
+	if (s->nreaders == 1 ? seq != s->next[who] : seq < s->next[who])
+		note_bad(s, "out of sequence");
+	s->next[who] = seq + 1;
+}
+
+static __attribute__((noinline)) void
+note_latency(struct side *s)
+{
+	if (s->phase == PHASE_RUN)
+		hist_record(s->latency,
+		    intr_now() - atomic_load(s->start) - (int64_t)s->seq * s->period);
+}
+
 static inline void
 take_message(struct side *s)
 {
-	enum payload_fault fault = payload_check(s->buf, s->size, s->seq);
+	enum payload_fault fault = PAYLOAD_GOOD;
 
+	if (unlikely(s->nwriters + s->nreaders > 2))
+		check_among_many(s);
+	else
+		fault = payload_check(s->buf, s->size, s->seq);
 	if (unlikely(fault != PAYLOAD_GOOD))
 		note_fault(s, fault);
+	if (unlikely(s->period != 0))
+		note_latency(s);
 	s->seq++;
 	s->msgs++;
 	s->done = 0;
@@ -242,8 +308,9 @@ receive_some(struct side *s)
 }
 
 void
-loop_read(struct side *s)
+loop_read(void *side)
 {
+	struct side *s = side;
 	enum step step = STEP_MORE;
 
 	while (step != STEP_END) {
@@ -257,4 +324,6 @@ loop_read(struct side *s)
 		turn(s, PHASE_STOP);
 	if (s->done != 0)
 		note_bad(s, "ended in the middle");
+	if (atomic_fetch_sub(s->users, 1) == 1 || s->mode == MODE_PROCESS)
+		s->subject->close(s->fd);
 }

@@ -10,17 +10,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "strperf_crew.h"
+#include "strperf_hist.h"
 #include "strperf_opts.h"
 #include "strperf_payload.h"
 
 struct subject;
-
-/* What the parent orders; both sides follow at their next message. */
-enum phase {
-	PHASE_WARM, /* run, but nothing counts yet */
-	PHASE_RUN,  /* what happens now is the result */
-	PHASE_STOP, /* writer: no new message; reader: on to the end of data */
-};
 
 /* What a side has done and used up to some moment, or between two. */
 struct counts {
@@ -45,12 +40,20 @@ struct side {
 	size_t size;   /* bytes of a message */
 	bool whole;    /* one read must return one message */
 	uint64_t flip; /* damage this message; UINT64_MAX none */
+	uint64_t number;  /* writer: which of several */
+	size_t nwriters, nreaders;
+	int64_t period;   /* nanoseconds from one message due to the next; 0: at once */
+	bool shares_cpu;  /* with the other side: yield while waiting */
+	_Atomic int64_t *start; /* when message 0 was due; the writer sets it */
+	_Atomic int *users; /* sides that have not closed fd yet */
+	struct hist *latency; /* reader: since the time due; or NULL */
 
 	int phase;	    /* the last order seen */
 	unsigned char *buf; /* the message */
 	size_t done;	    /* bytes of it already sent or received */
 	uint64_t msgs;	    /* messages sent or received whole */
 	uint64_t seq;	    /* reader: number of the next message */
+	uint64_t next[MAX_WRITERS]; /* reader: the same of each of several writers */
 	uint64_t eagain;
 	uint64_t bad; /* messages damaged or out of sequence */
 	struct payload payload;
@@ -60,13 +63,11 @@ struct side {
 };
 
 /*
- * Send until PHASE_STOP, finishing the last message.  Receive until the end of
- * data.  A side that cannot go on says why in error and returns.
+ * The work of a member of a crew: send until PHASE_STOP, finishing the last
+ * message; receive until the end of data.  A side that cannot go on says why
+ * in error and returns.  side is a struct side.
  */
-void loop_write(struct side *s);
-void loop_read(struct side *s);
-
-/* What was done from begin to end. */
-struct counts loop_window(const struct side *s);
+void loop_write(void *side);
+void loop_read(void *side);
 
 #endif

@@ -1,22 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * strperf_opts.c: one table holds each option's name, reader, legal values and
- * help, so that an error line, --help and the parser cannot disagree.
+ * strperf_opts.c: the options that several commands share, and what follows
+ * from them.  The column uses of the table says which commands take an option.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "strperf_opts.h"
 
-#include <getopt.h>
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <stropts.h>
 
-#include <bsd/stdlib.h>
 #include <bsd/string.h>
 
 #include "strperf.h"
@@ -29,113 +26,101 @@ const char *const opts_ios[] = {[IO_RW] = "rw", [IO_MSG] = "msg", NULL};
 const char *const opts_read_modes[] = {
     [RNORM] = "RNORM", [RMSGD] = "RMSGD", [RMSGN] = "RMSGN", NULL};
 
-/* ---- readers of values: 0, or -1 when the value is not legal --------------- */
+/* ---- setters: 0, or -1 when the value is not legal ---------------------------- */
 
 static int
-read_number(const char *arg, long long lo, long long hi, long long *to)
+set_mode(void *to, const char *arg)
 {
-	const char *error;
-
-	*to = strtonum(arg, lo, hi, &error);
-	return error == NULL ? 0 : -1;
-}
-
-static int
-read_seconds(const char *arg, double *to)
-{
-	char *end;
-
-	*to = strtod(arg, &end);
-	if (end == arg || *end != '\0' || !isfinite(*to))
-		return -1;
-	return *to >= 0.01 && *to <= 86400 ? 0 : -1;
-}
-
-/* The index of arg among words, or -1. */
-static int
-read_word(const char *arg, const char *const *words)
-{
-	for (int i = 0; words[i] != NULL; i++)
-		if (strcasecmp(arg, words[i]) == 0)
-			return i;
-	return -1;
-}
-
-/* Call add for each part of a comma list; an empty list has no parts. */
-static int
-read_list(struct options *o, const char *arg, int (*add)(struct options *, char *))
-{
-	char *copy = strdup(arg), *rest = copy, *part;
-	int status = copy == NULL ? -1 : 0;
-
-	while (status == 0 && *arg != '\0' && (part = strsep(&rest, ",")) != NULL)
-		status = add(o, part);
-	free(copy);
-	return status;
-}
-
-static int
-set_mode(struct options *o, const char *arg)
-{
-	int word = read_word(arg, opts_modes);
+	struct options *o = to;
+	int word = args_word(arg, opts_modes);
 
 	o->mode = (enum mode)word;
 	return word < 0 ? -1 : 0;
 }
 
 static int
-set_io(struct options *o, const char *arg)
+set_io(void *to, const char *arg)
 {
-	int word = read_word(arg, opts_ios);
+	struct options *o = to;
+	int word = args_word(arg, opts_ios);
 
 	o->io = (enum io)word;
 	return word < 0 ? -1 : 0;
 }
 
 static int
-set_read_mode(struct options *o, const char *arg)
+set_read_mode(void *to, const char *arg)
 {
-	o->read_mode = read_word(arg, opts_read_modes);
+	struct options *o = to;
+
+	o->read_mode = args_word(arg, opts_read_modes);
 	return o->read_mode < 0 ? -1 : 0;
 }
 
 static int
-set_blocking(struct options *o, const char *arg)
+set_blocking(void *to, const char *arg)
 {
+	struct options *o = to;
+
 	(void)arg;
 	o->blocking = true;
 	return 0;
 }
 
 static int
-set_poll_each(struct options *o, const char *arg)
+set_poll_each(void *to, const char *arg)
 {
+	struct options *o = to;
+
 	(void)arg;
 	o->poll_each = true;
 	return 0;
 }
 
+/* "1..65536": from the first, doubling, up to the last, which is always there. */
 static int
-add_size(struct options *o, char *part)
+add_sweep(struct options *o, long long from, long long to)
 {
-	long long size;
-
-	if (o->nsizes == MAX_SIZES || read_number(part, 1, MAX_MESSAGE, &size) != 0)
+	for (; from < to; from *= 2) {
+		if (o->nsizes == MAX_SIZES)
+			return -1;
+		o->sizes[o->nsizes++] = (size_t)from;
+	}
+	if (o->nsizes == MAX_SIZES || from / 2 >= to)
 		return -1;
-	o->sizes[o->nsizes++] = (size_t)size;
+	o->sizes[o->nsizes++] = (size_t)to;
 	return 0;
 }
 
 static int
-set_sizes(struct options *o, const char *arg)
+add_size(void *to, char *part)
 {
-	o->nsizes = 0;
-	return read_list(o, arg, add_size) != 0 || o->nsizes == 0 ? -1 : 0;
+	long long first, last;
+	char *dots = strstr(part, "..");
+
+	if (dots != NULL)
+		*dots = '\0';
+	if (args_number(part, 1, MAX_MESSAGE, &first) != 0)
+		return -1;
+	last = first;
+	if (dots != NULL && args_number(dots + 2, first, MAX_MESSAGE, &last) != 0)
+		return -1;
+	return add_sweep(to, first, last);
 }
 
 static int
-add_peer(struct options *o, char *part)
+set_sizes(void *to, const char *arg)
 {
+	struct options *o = to;
+
+	o->nsizes = 0;
+	return args_list(o, arg, add_size) != 0 || o->nsizes == 0 ? -1 : 0;
+}
+
+static int
+add_peer(void *to, char *part)
+{
+	struct options *o = to;
 	const struct subject *peer = subject_find(part);
 
 	if (peer == NULL || o->npeers == MAX_PEERS)
@@ -148,15 +133,18 @@ add_peer(struct options *o, char *part)
 }
 
 static int
-set_peers(struct options *o, const char *arg)
+set_peers(void *to, const char *arg)
 {
+	struct options *o = to;
+
 	o->npeers = 0;
-	return read_list(o, arg, add_peer);
+	return args_list(o, arg, add_peer);
 }
 
 static int
-add_module(struct options *o, char *part)
+add_module(void *to, char *part)
 {
+	struct options *o = to;
 	size_t len = strlen(part);
 
 	if (o->npush == MAX_PUSH || len == 0 || len > FMNAMESZ)
@@ -166,104 +154,195 @@ add_module(struct options *o, char *part)
 }
 
 static int
-set_push(struct options *o, const char *arg)
+set_push(void *to, const char *arg)
 {
+	struct options *o = to;
+
 	o->npush = 0;
-	return read_list(o, arg, add_module);
+	return args_list(o, arg, add_module);
 }
 
 static int
-add_cpu(struct options *o, char *part)
+add_cpu(void *to, char *part)
 {
+	struct options *o = to;
 	long long cpu;
 
-	if (o->ncpus == 2 || read_number(part, 0, INT_MAX, &cpu) != 0)
+	if (o->ncpus == 2 || args_number(part, 0, INT_MAX, &cpu) != 0)
 		return -1;
 	o->cpus[o->ncpus++] = (int)cpu;
 	return 0;
 }
 
 static int
-set_cpus(struct options *o, const char *arg)
+set_cpus(void *to, const char *arg)
 {
+	struct options *o = to;
+
 	o->cpus_given = true;
 	o->ncpus = 0;
 	if (strcmp(arg, "none") == 0)
 		return 0;
-	if (read_list(o, arg, add_cpu) != 0 || o->ncpus == 0)
+	if (args_list(o, arg, add_cpu) != 0 || o->ncpus == 0)
 		return -1;
 	return o->ncpus == 2 && o->cpus[0] == o->cpus[1] ? -1 : 0;
 }
 
 static int
-set_duration(struct options *o, const char *arg)
+set_duration(void *to, const char *arg)
 {
-	return read_seconds(arg, &o->duration);
+	struct options *o = to;
+
+	return args_real(arg, 0.01, 86400, &o->duration);
 }
 
 static int
-set_interval(struct options *o, const char *arg)
+set_interval(void *to, const char *arg)
 {
-	return read_seconds(arg, &o->interval);
+	struct options *o = to;
+
+	return args_real(arg, 0.01, 86400, &o->interval);
 }
 
 static int
-set_hiwat(struct options *o, const char *arg)
+set_hiwat(void *to, const char *arg)
 {
+	struct options *o = to;
 	long long bytes;
-	int status = read_number(arg, 1, INT_MAX, &bytes);
+	int status = args_number(arg, 1, INT_MAX, &bytes);
 
 	o->hiwat = (long)bytes;
 	return status;
 }
 
 static int
-set_lowat(struct options *o, const char *arg)
+set_lowat(void *to, const char *arg)
 {
+	struct options *o = to;
 	long long bytes;
-	int status = read_number(arg, 0, INT_MAX, &bytes);
+	int status = args_number(arg, 0, INT_MAX, &bytes);
 
 	o->lowat = (long)bytes;
 	return status;
 }
 
 static int
-set_json(struct options *o, const char *arg)
+set_json(void *to, const char *arg)
 {
+	struct options *o = to;
+
 	(void)arg;
 	o->format = FORMAT_JSON;
 	return 0;
 }
 
 static int
-set_csv(struct options *o, const char *arg)
+set_csv(void *to, const char *arg)
 {
+	struct options *o = to;
+
 	(void)arg;
 	o->format = FORMAT_CSV;
 	return 0;
 }
 
 static int
-set_flip(struct options *o, const char *arg)
+set_raw(void *to, const char *arg)
 {
+	struct options *o = to;
+
+	(void)arg;
+	o->format = FORMAT_RAW;
+	return 0;
+}
+
+static int
+set_plot(void *to, const char *arg)
+{
+	struct options *o = to;
+	const char *dot = strrchr(arg, '.');
+
+	o->plot = arg;
+	return dot != NULL && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".png") == 0) ? 0
+										      : -1;
+}
+
+static int
+set_rate(void *to, const char *arg)
+{
+	struct options *o = to;
+
+	return args_real(arg, 1, 1e8, &o->rate);
+}
+
+static int
+set_writers(void *to, const char *arg)
+{
+	struct options *o = to;
+	long long n;
+	int status = args_number(arg, 1, MAX_WRITERS, &n);
+
+	o->nwriters = (size_t)n;
+	return status;
+}
+
+static int
+set_readers(void *to, const char *arg)
+{
+	struct options *o = to;
+	long long n;
+	int status = args_number(arg, 1, MAX_READERS, &n);
+
+	o->nreaders = (size_t)n;
+	return status;
+}
+
+static int
+set_names(void *to, const char *arg)
+{
+	struct options *o = to;
+
+	o->format = FORMAT_NAMES;
+	o->outputs = arg;
+	return 0;
+}
+
+static int
+set_columns(void *to, const char *arg)
+{
+	struct options *o = to;
+
+	o->format = FORMAT_CSV;
+	o->outputs = arg;
+	return 0;
+}
+
+static int
+set_flip(void *to, const char *arg)
+{
+	struct options *o = to;
 	long long message;
-	int status = read_number(arg, 0, LLONG_MAX, &message);
+	int status = args_number(arg, 0, LLONG_MAX, &message);
 
 	o->flip = (uint64_t)message;
 	return status;
 }
 
 static int
-set_help(struct options *o, const char *arg)
+set_help(void *to, const char *arg)
 {
+	struct options *o = to;
+
 	(void)arg;
 	o->help = true;
 	return 0;
 }
 
 static int
-set_version(struct options *o, const char *arg)
+set_version(void *to, const char *arg)
 {
+	struct options *o = to;
+
 	(void)arg;
 	o->version = true;
 	return 0;
@@ -271,129 +350,95 @@ set_version(struct options *o, const char *arg)
 
 /* ---- the table ---------------------------------------------------------------- */
 
-static const struct opt {
-	const char *name;
-	const char *value; /* what stands for the value in --help, or NULL */
-	int (*set)(struct options *, const char *);
-	const char *legal; /* the legal values */
-	const char *help;  /* NULL: an option for tests, not shown */
-} table[] = {
+#define LOOPS (USE_PIPE | USE_RR)
+#define REPORTS (USE_RR | USE_MEM | USE_OPEN | USE_SCALE | USE_FIFO)
+#define OUTPUTS \
+	"names separated by commas; a name that there is not prints all there are"
+
+static const struct arg table[] = {
     {"sizes", "LIST", set_sizes,
-	"up to 64 sizes of 1 to 1048576 bytes, such as 1,64,4096",
-	"bytes of a message; default 1,64,4096"},
-    {"peers", "LIST", set_peers, "pipe,fifo,unix,seqpacket,mq,none, each at most once",
-	"what to measure beside our stream, in the same run"},
+	"up to 64 sizes of 1 to 1048576 bytes, such as 1,64,4096 or 1..65536",
+	"bytes of a message; a..b doubles from a to b; default 1,64,4096",
+	USE_PIPE | USE_MEM | USE_FIFO, 0},
+    {"peers", "LIST", set_peers, SUBJECT_NAMES ", each at most once",
+	"what to measure beside our stream, in the same run",
+	LOOPS | USE_FIFO, 0},
     {"mode", "WORD", set_mode, "process or thread",
-	"what writer and reader are; default process"},
+	"what writer and reader are; default process", LOOPS | USE_FIFO, 0},
     {"cpus", "LIST", set_cpus, "W,R (two different CPUs), one CPU, or none",
-	"where writer and reader run; default the first two CPUs allowed"},
+	"where writer and reader run; default the first two CPUs allowed", 0, 0},
     {"push", "LIST", set_push, "up to 64 module names of 1 to 8 characters, '' for none",
-	"modules to push on the writing end, the first at the bottom; default pipemod"},
+	"modules to push on the writing end, the first at the bottom; default pipemod",
+	LOOPS, 0},
     {"read-mode", "WORD", set_read_mode, "RNORM, RMSGD or RMSGN",
-	"how the reading end reads; default RMSGD"},
+	"how the reading end reads; default RMSGD", LOOPS, 0},
     {"io", "WORD", set_io, "rw or msg",
-	"str_write and str_read, or putmsg and getmsg; default rw"},
-    {"blocking", NULL, set_blocking, NULL, "no poll: the descriptors block"},
+	"str_write and str_read, or putmsg and getmsg; default rw", LOOPS, 0},
+    {"blocking", NULL, set_blocking, NULL, "no poll: the descriptors block", USE_PIPE, 0},
     {"poll-each", NULL, set_poll_each, NULL,
-	"poll before each message, not only after EAGAIN"},
+	"poll before each message, not only after EAGAIN", LOOPS, 0},
     {"hiwat", "BYTES", set_hiwat, "1 to 2147483647 bytes",
-	"high-water mark of the reading end; default the library's"},
+	"high-water mark of the reading end; default the library's", LOOPS, 0},
     {"lowat", "BYTES", set_lowat, "0 to 2147483647 bytes, not above --hiwat",
-	"low-water mark of the reading end"},
+	"low-water mark of the reading end", LOOPS, 0},
+    {"rate", "N", set_rate, "1 to 100000000 messages a second",
+	"send so many, and tell the latency since the time each was due", USE_PIPE, 0},
+    {"writers", "N", set_writers, "1 to 8", "writers of one stream; default 1", USE_PIPE,
+	0},
+    {"readers", "N", set_readers, "1 to 8", "readers of one stream; default 1", USE_PIPE,
+	0},
     {"duration", "SECONDS", set_duration, "0.01 to 86400 seconds",
-	"time to measure each subject at each size; default 6, compare 5"},
+	"time to measure each subject at each size, or for an iteration",
+	LOOPS | USE_MEM | USE_OPEN | USE_SCALE, 0},
     {"interval", "SECONDS", set_interval, "0.01 to 86400 seconds",
-	"length of a slice, and of a report line; default 1, compare 0.25"},
-    {"json", NULL, set_json, NULL, "print one JSON object"},
-    {"csv", NULL, set_csv, NULL, "print comma-separated values"},
-    {"help", NULL, set_help, NULL, "print this"},
-    {"version", NULL, set_version, NULL, "print the library's version and build"},
-    {"plant-flip", "N", set_flip, "a message number from 0", NULL},
+	"length of a slice, and of a report line; default 1, compare 0.25", USE_PIPE, 0},
+    {"json", NULL, set_json, NULL, "print one JSON object", 0, 0},
+    {"csv", NULL, set_csv, NULL, "print comma-separated values", 0, 0},
+    {"raw", NULL, set_raw, NULL, "print every sample on a line of its own", 0, 0},
+    {"names", "LIST", set_names, OUTPUTS, "print these outputs as NAME=value", REPORTS,
+	'k'},
+    {"columns", "LIST", set_columns, OUTPUTS, "print these outputs as columns of CSV",
+	REPORTS, 'o'},
+    {"plot", "FILE", set_plot, "a file that ends in .svg or .png",
+	"draw the results with gnuplot", 0, 0},
+    {"help", NULL, set_help, NULL, "print this", 0, 0},
+    {"version", NULL, set_version, NULL, "print the library's version and build", 0, 0},
+    {"plant-flip", "N", set_flip, "a message number from 0", NULL, USE_PIPE, 0},
 };
 
-/* getopt reports row i of the table as FIRST + i: above any short option. */
-#define FIRST 256
-
-static void
-fill_long_options(struct option *longs)
+int
+opts_parse_for(struct options *o, const struct args *own, int argc, char **argv)
 {
-	for (int i = 0; i < (int)NELEM(table); i++)
-		longs[i] = (struct option){
-		    .name = table[i].name,
-		    .has_arg = table[i].value == NULL ? no_argument : required_argument,
-		    .val = FIRST + i,
-		};
-}
+	struct args sets[] = {
+	    {table, NELEM(table), o, o->use},
+	    own == NULL ? (struct args){0} : *own,
+	};
+	int rest, status = args_parse(sets, NELEM(sets), argc, argv, &rest);
 
-static void
-complain_unknown(const char *given)
-{
-	char names[512] = "";
-
-	for (size_t i = 0; i < NELEM(table); i++) {
-		if (table[i].help == NULL)
-			continue;
-		strlcat(names, " --", sizeof(names));
-		strlcat(names, table[i].name, sizeof(names));
+	if (status != EXIT_DONE || o->help || o->version)
+		return status;
+	if (rest < argc) {
+		complain(
+		    "%s: %s: takes options only; see strperf --help", argv[0], argv[rest]);
+		return EXIT_USAGE;
 	}
-	complain("%s: no such option; legal:%s", given, names);
-}
-
-/* The line about what getopt did not like: a missing value, or any other fault. */
-static int
-bad_option(bool no_value, char **argv)
-{
-	char letter[] = {'-', (char)optopt, '\0'};
-	const struct opt *t = optopt < FIRST ? NULL : &table[optopt - FIRST];
-
-	if (no_value)
-		complain("--%s: the value is missing; legal: %s", t->name, t->legal);
-	else if (t != NULL)
-		complain("--%s: takes no value; legal: --%s", t->name, t->name);
-	else
-		complain_unknown(optopt == 0 ? argv[optind - 1] : letter);
-	return EXIT_USAGE;
+	return opts_settle_cpus(o);
 }
 
 int
 opts_parse(struct options *o, int argc, char **argv, int *rest)
 {
-	struct option longs[NELEM(table) + 1] = {{0}};
-	const struct opt *t;
-	int got;
+	const struct args set = {table, NELEM(table), o, o->use};
 
-	fill_long_options(longs);
-	opterr = 0;
-	optind = 0;
-	while ((got = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-		if (got < FIRST)
-			return bad_option(got == ':', argv);
-		t = &table[got - FIRST];
-		if (t->set(o, optarg) == 0)
-			continue;
-		complain("--%s: '%s' is not legal; legal: %s", t->name, optarg, t->legal);
-		return EXIT_USAGE;
-	}
-	*rest = optind;
-	return EXIT_DONE;
+	return args_parse(&set, 1, argc, argv, rest);
 }
 
 void
-opts_help(void)
+opts_help(enum use use)
 {
-	char name[32];
+	const struct args set = {table, NELEM(table), NULL, use};
 
-	for (size_t i = 0; i < NELEM(table); i++) {
-		const struct opt *t = &table[i];
-
-		if (t->help == NULL)
-			continue;
-		snprintf(name, sizeof(name), "--%s%s%s", t->name, t->value ? " " : "",
-		    t->value ? t->value : "");
-		printf("  %-20s %s\n", name, t->help);
-		if (t->legal != NULL)
-			printf("  %-20s (%s)\n", "", t->legal);
-	}
+	args_help(&set);
 }
 
 /* ---- what follows from the options ------------------------------------------- */
@@ -402,6 +447,9 @@ void
 opts_defaults(struct options *o)
 {
 	*o = (struct options){
+	    .use = USE_PIPE,
+	    .nwriters = 1,
+	    .nreaders = 1,
 	    .read_mode = RMSGD,
 	    .sizes = {1, 64, 4096},
 	    .nsizes = 3,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * strperf_opts.h: the options of strperf pipe and strperf compare.
+ * strperf_opts.h: the options that the commands share.
  */
 #ifndef STRPERF_OPTS_H
 #define STRPERF_OPTS_H
@@ -9,19 +9,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "strperf_args.h"
+
 #define MAX_MESSAGE 1048576 /* bytes; largest --sizes value */
 #define MAX_SIZES 64
+#define MAX_WRITERS 8
+#define MAX_READERS 8
 #define MAX_PEERS 8
 #define MAX_PUSH 64
 #define MAX_SLICES 1000000
 
 enum mode { MODE_PROCESS, MODE_THREAD };
 enum io { IO_RW, IO_MSG };
-enum format { FORMAT_HUMAN, FORMAT_JSON, FORMAT_CSV };
+enum format { FORMAT_HUMAN, FORMAT_JSON, FORMAT_CSV, FORMAT_RAW, FORMAT_NAMES };
+
+/* Which command an option is for; several in the table of options. */
+enum use {
+	USE_PIPE = 1,
+	USE_RR = 2,
+	USE_MEM = 4,
+	USE_OPEN = 8,
+	USE_SCALE = 16,
+	USE_FIFO = 32,
+};
 
 struct subject;
 
 struct options {
+	enum use use; /* of which command */
 	enum mode mode;
 	enum io io;
 	enum format format;
@@ -41,7 +56,11 @@ struct options {
 	double interval;    /* seconds per slice */
 	long hiwat, lowat;  /* bytes; -1 leaves the default */
 	uint64_t flip;	    /* damage this message; UINT64_MAX none */
-	bool help, version; /* only asked for a text */
+	double rate;	    /* messages a second to send; 0: as fast as can be */
+	size_t nwriters, nreaders;
+	const char *plot;    /* picture to draw, or NULL */
+	const char *outputs; /* of -k or -o, or NULL: all */
+	bool help, version;  /* only asked for a text */
 };
 
 /*
@@ -56,10 +75,15 @@ void opts_defaults(struct options *o);
  * the first operand.  EXIT_DONE, or EXIT_USAGE after one line on stderr.
  */
 int opts_parse(struct options *o, int argc, char **argv, int *rest);
+/*
+ * The same for the command o->use, with options of its own (or NULL): no
+ * operand is legal, and the CPUs are settled.
+ */
+int opts_parse_for(struct options *o, const struct args *own, int argc, char **argv);
 /* Settle which CPUs: defaults, and refusal of what is not allowed here.  As above. */
 int opts_settle_cpus(struct options *o);
-/* One paragraph an option, on stdout. */
-void opts_help(void);
+/* One paragraph an option of the command, on stdout. */
+void opts_help(enum use use);
 
 /* "0,1", "0" or "none", as --cpus takes it. */
 const char *opts_cpus_text(const struct options *o);

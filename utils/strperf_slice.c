@@ -2,22 +2,9 @@
 /*
  * strperf_slice.c: run one subject at one size for one slice of time.
  *
- * Writer and reader are two children, or two threads, and nothing of a slice
- * outlives it: streams, children and pipes are new each time.
- *
- *	parent: open, start both          side: pin, say READY
- *	   wait for two READY                   loop: PHASE_WARM
- *	   warm-up passes, PHASE_RUN            loop: counts
- *	   slice passes, PHASE_STOP             writer ends, reader drains
- *	   wait for both ends of file           close, end
- *	   reap
- *
- * A side reports through a pipe of its own, on which it writes one byte when
- * it is ready; the pipe's end of file says that it is no more, however it
- * ended.  What it counted stands in a mapping both share.  A side that ends
- * before PHASE_STOP, Ctrl-C and a missed time limit all lead to PHASE_STOP at
- * once; who has not ended PATIENCE seconds later is killed.  A thread cannot
- * be: the slice is marked stuck and the program ends without waiting for it.
+ * Writers and readers are a crew of children or threads, and nothing of a
+ * slice outlives it: streams, children and pipes are new each time.  What the
+ * sides count stands in a mapping they share with the parent.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -25,259 +12,35 @@
 #include "strperf_slice.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <bsd/string.h>
 
 #include "strperf.h"
-#include "strperf_host.h"
-#include "strperf_intr.h"
 #include "strperf_subject.h"
 
-#define READY 'R'
-#define PATIENCE 10 /* seconds for a side to become ready, or to end */
 #define WARMUP 0.05 /* seconds, but no more than this part of a slice: */
 #define WARMUP_PART 0.2
 
 /* What parent and sides share. */
 struct shared {
 	_Alignas(128) _Atomic int order; /* enum phase; only the parent writes */
-	struct side side[NSIDES];
+	_Alignas(128) _Atomic int64_t start;
+	_Alignas(128) _Atomic int users[NSIDES];
+	struct side side[MAX_CREW]; /* writers, then readers */
+	struct hist latency[MAX_READERS];
 };
-
-struct runner;
 
 /* A slice while it runs.  Threads get at it too. */
 struct run {
 	struct shared *shared;
-	const struct runner *runner;
-	int fd[NSIDES];		    /* descriptors of the subject */
-	unsigned char *buf[NSIDES]; /* of the sides, for messages */
-	int cpu[NSIDES];	    /* where to run, or -1 */
-	int report[NSIDES][2];	    /* pipes from the sides to the parent */
-	bool ready[NSIDES], ended[NSIDES];
-	pid_t pid[NSIDES];
-	pthread_t thread[NSIDES];
+	struct crew crew;
+	size_t nwriters;
+	int fd[NSIDES]; /* descriptors of the subject */
 };
-
-/* How sides are started, parted from the parent, and ended. */
-struct runner {
-	int (*start)(struct run *r, int who); /* 0, or an errno */
-	void (*detach)(struct run *r);	      /* after both have been started */
-	void (*reap)(struct run *r, int who, struct slice *result);
-};
-
-static const char *const side_names[] = {[WRITER] = "writer", [READER] = "reader"};
-
-/* ---- a side -------------------------------------------------------------------- */
-
-static void (*const loops[])(struct side *) = {
-    [WRITER] = loop_write, [READER] = loop_read};
-
-static void
-run_side(struct run *r, int who)
-{
-	struct side *s = &r->shared->side[who];
-	int error = r->cpu[who] == -1 ? 0 : host_pin(r->cpu[who]);
-
-	if (error == 0 && write(r->report[who][1], &(char){READY}, 1) == 1)
-		loops[who](s);
-	else
-		snprintf(s->error, sizeof(s->error), "start on CPU %d: %s", r->cpu[who],
-		    strerror(error));
-	s->subject->close(r->fd[who]);
-}
-
-/* ---- children --------------------------------------------------------------------- */
-
-/* The report pipe is closed by the kernel, so that its end of file says: gone. */
-static __attribute__((noreturn)) void
-child(struct run *r, int who, pid_t parent)
-{
-	intr_child(parent, true);
-	close(r->report[!who][1]);
-	r->shared->side[who].subject->close(r->fd[!who]);
-	run_side(r, who);
-	exit(EXIT_DONE);
-}
-
-static int
-start_child(struct run *r, int who)
-{
-	pid_t parent = getpid();
-
-	fflush(NULL);
-	r->pid[who] = fork();
-	if (r->pid[who] == 0)
-		child(r, who, parent);
-	return r->pid[who] == -1 ? errno : 0;
-}
-
-static void
-detach_children(struct run *r)
-{
-	for (int who = 0; who < NSIDES; who++) {
-		r->shared->side[who].subject->close(r->fd[who]);
-		close(r->report[who][1]);
-	}
-}
-
-static void
-reap_child(struct run *r, int who, struct slice *result)
-{
-	int status;
-
-	if (r->pid[who] <= 0)
-		return;
-	if (!r->ended[who])
-		kill(r->pid[who], SIGKILL);
-	while (waitpid(r->pid[who], &status, 0) == -1 && errno == EINTR)
-		continue;
-	if (!r->ended[who])
-		snprintf(result->error, sizeof(result->error),
-		    "%s did not end within %d s after the slice and was killed",
-		    side_names[who], PATIENCE);
-	else if (WIFSIGNALED(status))
-		snprintf(result->error, sizeof(result->error),
-		    "%s died of signal %d (%s)", side_names[who], WTERMSIG(status),
-		    strsignal(WTERMSIG(status)));
-	else if (WEXITSTATUS(status) != EXIT_DONE)
-		snprintf(result->error, sizeof(result->error), "%s ended with status %d",
-		    side_names[who], WEXITSTATUS(status));
-}
-
-/* ---- threads ---------------------------------------------------------------------- */
-
-static void
-thread_side(struct run *r, int who)
-{
-	run_side(r, who);
-	close(r->report[who][1]);
-}
-
-static void *
-writer_thread(void *arg)
-{
-	thread_side(arg, WRITER);
-	return NULL;
-}
-
-static void *
-reader_thread(void *arg)
-{
-	thread_side(arg, READER);
-	return NULL;
-}
-
-static int
-start_thread(struct run *r, int who)
-{
-	static void *(*const entry[])(void *) = {
-	    [WRITER] = writer_thread, [READER] = reader_thread};
-
-	return pthread_create(&r->thread[who], NULL, entry[who], r);
-}
-
-static void
-detach_threads(struct run *r)
-{
-	(void)r;
-}
-
-static void
-reap_thread(struct run *r, int who, struct slice *result)
-{
-	if (r->ended[who]) {
-		pthread_join(r->thread[who], NULL);
-		return;
-	}
-	result->stuck = true;
-	snprintf(result->error, sizeof(result->error),
-	    "%s did not end within %d s after the slice", side_names[who], PATIENCE);
-}
-
-static const struct runner runners[] = {
-    [MODE_PROCESS] = {start_child, detach_children, reap_child},
-    [MODE_THREAD] = {start_thread, detach_threads, reap_thread},
-};
-
-/* ---- the parent's view --------------------------------------------------------------- */
-
-static bool
-any_ended(const struct run *r)
-{
-	return r->ended[WRITER] || r->ended[READER];
-}
-
-/* Both at work, or one that never will be. */
-static bool
-all_started(const struct run *r)
-{
-	return (r->ready[WRITER] && r->ready[READER]) || any_ended(r);
-}
-
-static bool
-all_ended(const struct run *r)
-{
-	return r->ended[WRITER] && r->ended[READER];
-}
-
-static void
-hear_side(struct run *r, int who)
-{
-	char byte;
-	ssize_t n = read(r->report[who][0], &byte, 1);
-
-	if (n == 1)
-		r->ready[who] = true;
-	else if (n == 0 || errno != EINTR)
-		r->ended[who] = true;
-}
-
-/* Listen to the sides until enough() holds: true; or until the time: false. */
-static bool
-hear(struct run *r, bool (*enough)(const struct run *), int64_t until, bool interruptible)
-{
-	struct pollfd pfd[NSIDES];
-	int n;
-
-	while (!enough(r)) {
-		for (int who = 0; who < NSIDES; who++) {
-			pfd[who].fd = r->ended[who] ? -1 : r->report[who][0];
-			pfd[who].events = POLLIN;
-			pfd[who].revents = 0;
-		}
-		if (interruptible) {
-			n = intr_poll(pfd, NSIDES, until);
-			if (n == -1 && intr_pending())
-				return false;
-		} else {
-			n = poll(pfd, NSIDES, (int)((until - intr_now()) / 1000000 + 1));
-		}
-		if (n == 0 && intr_now() >= until)
-			return false;
-		for (int who = 0; n > 0 && who < NSIDES; who++)
-			if (pfd[who].revents != 0)
-				hear_side(r, who);
-	}
-	return true;
-}
-
-static int64_t
-from_now(double seconds)
-{
-	return intr_now() + (int64_t)(seconds * 1e9);
-}
 
 double
 slice_warmup(double seconds)
@@ -285,50 +48,75 @@ slice_warmup(double seconds)
 	return seconds * WARMUP_PART < WARMUP ? seconds * WARMUP_PART : WARMUP;
 }
 
-static void
-order(struct run *r, enum phase phase)
-{
-	atomic_store(&r->shared->order, phase);
-}
-
-/* The phases; false when the slice did not come to its end in order. */
-static bool
-conduct(struct run *r, double seconds)
-{
-	bool good = hear(r, all_started, from_now(PATIENCE), true) && !any_ended(r);
-
-	good = good && !hear(r, any_ended, from_now(slice_warmup(seconds)), true);
-	if (good && !intr_pending()) {
-		order(r, PHASE_RUN);
-		good = !hear(r, any_ended, from_now(seconds), true);
-	}
-	order(r, PHASE_STOP);
-	return hear(r, all_ended, from_now(PATIENCE), false) && good;
-}
-
-/* ---- the whole ----------------------------------------------------------------------- */
+/* ---- descriptors -------------------------------------------------------------------- */
 
 static void
-describe_side(struct run *r, int who, const struct options *o,
+narrow(void *context, size_t who)
+{
+	struct run *r = context;
+	int other = who < r->nwriters ? READER : WRITER;
+
+	r->shared->side[0].subject->close(r->fd[other]);
+}
+
+static void
+detach(void *context)
+{
+	struct run *r = context;
+
+	for (int kind = 0; kind < NSIDES; kind++)
+		r->shared->side[0].subject->close(r->fd[kind]);
+}
+
+/* ---- before ------------------------------------------------------------------------- */
+
+static void
+describe_side(struct run *r, size_t i, const struct options *o,
     const struct subject *subject, size_t size)
 {
-	r->buf[who] = payload_alloc(size);
-	r->cpu[who] = o->ncpus == 0 ? -1 : o->cpus[who % o->ncpus];
-	r->shared->side[who] = (struct side){
+	int kind = i < r->nwriters ? WRITER : READER;
+	struct side *s = &r->shared->side[i];
+
+	*s = (struct side){
 	    .subject = subject,
 	    .order = &r->shared->order,
-	    .fd = r->fd[who],
+	    .fd = r->fd[kind],
 	    .mode = o->mode,
 	    .polls = !o->blocking,
 	    .poll_each = o->poll_each,
 	    .size = size,
 	    .whole = size <= subject->whole(o),
 	    .flip = o->flip,
-	    .buf = r->buf[who],
+	    .number = i,
+	    .nwriters = o->nwriters,
+	    .nreaders = o->nreaders,
+	    .period = o->rate > 0 ? (int64_t)(1e9 / o->rate) : 0,
+	    .shares_cpu = o->ncpus != 2,
+	    .start = &r->shared->start,
+	    .users = &r->shared->users[kind],
+	    .buf = payload_alloc(size),
 	};
+	if (kind == READER && o->rate > 0)
+		hist_init(s->latency = &r->shared->latency[i - r->nwriters]);
 }
 
-/* Everything a slice needs but its sides.  EXIT_DONE, or a status after a line. */
+static void
+describe_member(struct run *r, size_t i, const struct options *o)
+{
+	int kind = i < r->nwriters ? WRITER : READER;
+	struct member *m = &r->crew.member[i];
+	size_t n = kind == WRITER ? o->nwriters : o->nreaders;
+	size_t number = kind == WRITER ? i : i - r->nwriters;
+
+	m->work = kind == WRITER ? loop_write : loop_read;
+	m->arg = &r->shared->side[i];
+	m->cpu = o->ncpus == 0 ? -1 : o->cpus[kind % o->ncpus];
+	snprintf(m->name, sizeof(m->name), kind == WRITER ? "writer" : "reader");
+	if (n > 1)
+		snprintf(m->name + 6, sizeof(m->name) - 6, " %zu", number);
+}
+
+/* Everything a slice needs but its members.  EXIT_DONE, or a status after a line. */
 static int
 prepare(
     struct run *r, const struct options *o, const struct subject *subject, size_t size)
@@ -339,55 +127,88 @@ prepare(
 		return status;
 	r->fd[READER] = fd[0];
 	r->fd[WRITER] = fd[1];
-	for (int who = 0; who < NSIDES; who++) {
-		describe_side(r, who, o, subject, size);
-		if (r->buf[who] == NULL || pipe2(r->report[who], O_CLOEXEC) == -1) {
-			complain("slice: %s", strerror(errno));
+	r->nwriters = o->nwriters;
+	atomic_store(&r->shared->users[WRITER], (int)o->nwriters);
+	atomic_store(&r->shared->users[READER], (int)o->nreaders);
+	r->crew = (struct crew){
+	    .mode = o->mode,
+	    .n = o->nwriters + o->nreaders,
+	    .order = &r->shared->order,
+	    .narrow = narrow,
+	    .detach = detach,
+	    .context = r,
+	};
+	for (size_t i = 0; i < r->crew.n; i++) {
+		describe_side(r, i, o, subject, size);
+		describe_member(r, i, o);
+		if (r->shared->side[i].buf == NULL) {
+			complain("slice: %s", strerror(ENOMEM));
 			return EXIT_FAILED;
 		}
 	}
 	return EXIT_DONE;
 }
 
+/* ---- after ---------------------------------------------------------------------------- */
+
+struct counts
+slice_window(const struct counts *begin, const struct counts *end)
+{
+	return (struct counts){
+	    .msgs = end->msgs - begin->msgs,
+	    .eagain = end->eagain - begin->eagain,
+	    .ctxsw = end->ctxsw - begin->ctxsw,
+	    .cpu_us = end->cpu_us - begin->cpu_us,
+	    .ns = end->ns - begin->ns,
+	};
+}
+
+/* Sides of a kind together: their counts added, their windows' length averaged. */
+static void
+add_side(struct counts *sum, const struct side *s, size_t n)
+{
+	struct counts c = slice_window(&s->begin, &s->end);
+
+	sum->msgs += c.msgs;
+	sum->eagain += c.eagain;
+	sum->ctxsw += c.ctxsw;
+	sum->cpu_us += c.cpu_us;
+	sum->ns += c.ns / (int64_t)n;
+}
+
+static void
+collect_side(const struct run *r, size_t i, struct slice *result)
+{
+	const struct side *s = &r->shared->side[i];
+	int kind = i < r->nwriters ? WRITER : READER;
+
+	result->fd[kind] = s->fd;
+	add_side(&result->window[kind], s,
+	    kind == WRITER ? r->nwriters : r->crew.n - r->nwriters);
+	if (kind == WRITER)
+		result->sent += s->msgs;
+	else
+		result->read += s->msgs;
+	result->bad += s->bad;
+	if (s->error[0] != '\0' && result->error[0] == '\0')
+		snprintf(result->error, sizeof(result->error), "%s: %s",
+		    r->crew.member[i].name, s->error);
+	if (s->fault[0] != '\0')
+		strlcpy(result->fault, s->fault, sizeof(result->fault));
+	if (s->latency != NULL)
+		hist_merge(&result->latency, s->latency);
+}
+
 /* The reader's reason first: a writer without a reader only fails because of that. */
 static void
 collect(const struct run *r, struct slice *result)
 {
-	const struct side *w = &r->shared->side[WRITER], *s = &r->shared->side[READER];
-
-	for (int who = NSIDES - 1; who >= 0; who--) {
-		const struct side *side = &r->shared->side[who];
-
-		result->fd[who] = side->fd;
-		result->window[who] = loop_window(side);
-		if (side->error[0] != '\0' && result->error[0] == '\0')
-			snprintf(result->error, sizeof(result->error), "%s: %s",
-			    side_names[who], side->error);
-	}
-	result->sent = w->msgs;
-	result->read = s->msgs;
-	result->bad = s->bad;
-	strlcpy(result->fault, s->fault, sizeof(result->fault));
-}
-
-static void
-start_and_conduct(struct run *r, double seconds, struct slice *result)
-{
-	int error = 0, started = 0;
-
-	while (started < NSIDES && (error = r->runner->start(r, started)) == 0)
-		started++;
-	if (started < NSIDES)
-		order(r, PHASE_STOP);
-	r->runner->detach(r);
-	for (int who = started; who < NSIDES; who++)
-		r->ended[who] = true;
-	result->ran = started == NSIDES && conduct(r, seconds);
-	for (int who = 0; who < started; who++)
-		r->runner->reap(r, who, result);
-	if (error != 0)
-		snprintf(result->error, sizeof(result->error), "%s cannot start: %s",
-		    side_names[started], strerror(error));
+	result->ran = r->crew.ran;
+	result->stuck = r->crew.stuck;
+	strlcpy(result->error, r->crew.error, sizeof(result->error));
+	hist_init(&result->latency);
+	for (size_t i = r->crew.n; i-- > 0;)
+		collect_side(r, i, result);
 }
 
 /* Shared and run are static: a stuck thread goes on using them. */
@@ -400,23 +221,18 @@ slice_run(const struct options *o, const struct subject *subject, size_t size,
 	int status;
 
 	if (shared == NULL)
-		shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (shared == MAP_FAILED) {
-		complain("slice: mmap: %s", strerror(errno));
+		shared = crew_memory(sizeof(*shared));
+	if (shared == NULL)
 		return EXIT_FAILED;
-	}
-	memset(shared, 0, sizeof(*shared));
+	memset(shared, 0, offsetof(struct shared, latency));
 	memset(result, 0, sizeof(*result));
-	run = (struct run){.shared = shared, .runner = &runners[o->mode]};
+	run = (struct run){.shared = shared};
 	status = prepare(&run, o, subject, size);
 	if (status != EXIT_DONE)
 		return status;
-	start_and_conduct(&run, seconds, result);
+	crew_run(&run.crew, slice_warmup(seconds), seconds);
 	collect(&run, result);
-	for (int who = 0; who < NSIDES && !result->stuck; who++) {
-		free(run.buf[who]);
-		close(run.report[who][0]);
-	}
+	for (size_t i = 0; i < run.crew.n && !result->stuck; i++)
+		free(shared->side[i].buf);
 	return EXIT_DONE;
 }

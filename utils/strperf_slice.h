@@ -23,6 +23,7 @@ struct slice {
 	bool stuck;		      /* a thread could not be ended */
 	char error[256];	      /* why a side ended early, or "" */
 	char fault[128];	      /* the first bad message, or "" */
+	struct hist latency;	      /* with --rate: since each message was due */
 };
 
 /*
@@ -34,6 +35,8 @@ struct slice {
 int slice_run(const struct options *o, const struct subject *subject, size_t size,
     double seconds, struct slice *result);
 
+/* What was done from begin to end. */
+struct counts slice_window(const struct counts *begin, const struct counts *end);
 /* Seconds of warm-up before a slice of this length. */
 double slice_warmup(double seconds);
 
