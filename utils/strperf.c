@@ -31,6 +31,7 @@ static const struct command {
 } commands[] = {
     {"pipe", cmd_pipe, "[options]",
 	"throughput of a STREAMS pipe, beside the kernel's transports"},
+    {"rr", cmd_rr, "[options]", "requests and responses, until one can be sure"},
     {"compare", cmd_compare, "A B [--json|--csv] [-- pipe [options]]",
 	"which of two builds is faster; A and B: build directories or strperf programs"},
 };
@@ -43,7 +44,8 @@ help(void)
 		printf("  strperf %s %s\n      %s\n", commands[i].name,
 		    commands[i].arguments, commands[i].what);
 	puts("options of pipe:");
-	opts_help();
+	opts_help(USE_PIPE);
+	puts("options of another command: strperf COMMAND --help");
 	puts(
 	    "exit status: 0 done, 1 messages lost or a run failed, 2 usage, 130 interrupted");
 }

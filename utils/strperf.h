@@ -27,6 +27,7 @@ void complain_as(const char *name);
 /* The commands: argv[0] is the command's own name.  Each returns the exit status. */
 int cmd_pipe(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_rr(int argc, char **argv);
 /* --help, or else --version, on stdout.  EXIT_DONE. */
 int cmd_text(bool help);
 

@@ -18,6 +18,7 @@
 
 #include "strperf.h"
 #include "strperf_host.h"
+#include "strperf_plot.h"
 #include "strperf_subject.h"
 
 const char *const opts_modes[] = {
@@ -260,11 +261,13 @@ static int
 set_plot(void *to, const char *arg)
 {
 	struct options *o = to;
-	const char *dot = strrchr(arg, '.');
+	size_t len = strlen(arg);
 
 	o->plot = arg;
-	return dot != NULL && (strcmp(dot, ".svg") == 0 || strcmp(dot, ".png") == 0) ? 0
-										      : -1;
+	return len > 4 && (strcmp(arg + len - 4, ".svg") == 0 ||
+			      strcmp(arg + len - 4, ".png") == 0)
+	    ? 0
+	    : -1;
 }
 
 static int
@@ -422,7 +425,9 @@ opts_parse_for(struct options *o, const struct args *own, int argc, char **argv)
 		    "%s: %s: takes options only; see strperf --help", argv[0], argv[rest]);
 		return EXIT_USAGE;
 	}
-	return opts_settle_cpus(o);
+	if (o->plot != NULL)
+		status = plot_check(o->plot);
+	return status == EXIT_DONE ? opts_settle_cpus(o) : status;
 }
 
 int
@@ -494,6 +499,19 @@ opts_settle_cpus(struct options *o)
 		complain("only CPU %d is allowed here: writer and reader share it",
 		    o->cpus[0]);
 	return EXIT_DONE;
+}
+
+const char *
+opts_push_text(const struct options *o)
+{
+	static char text[MAX_PUSH * sizeof(o->push[0])];
+
+	text[0] = '\0';
+	for (size_t i = 0; i < o->npush; i++) {
+		strlcat(text, i > 0 ? "," : "", sizeof(text));
+		strlcat(text, o->push[i], sizeof(text));
+	}
+	return text;
 }
 
 const char *

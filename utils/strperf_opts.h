@@ -85,6 +85,8 @@ int opts_settle_cpus(struct options *o);
 /* One paragraph an option of the command, on stdout. */
 void opts_help(enum use use);
 
+/* "pipemod,nullmod", as --push takes it. */
+const char *opts_push_text(const struct options *o);
 /* "0,1", "0" or "none", as --cpus takes it. */
 const char *opts_cpus_text(const struct options *o);
 /* How many slices each subject and size gets, and how long each is. */

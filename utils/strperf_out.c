@@ -71,16 +71,6 @@ out_slice(const struct options *o, const struct result *r, const struct slice *s
 
 /* ---- what all formats need ------------------------------------------------------------ */
 
-static void
-push_text(const struct options *o, char *buf, size_t size)
-{
-	buf[0] = '\0';
-	for (size_t i = 0; i < o->npush; i++) {
-		strlcat(buf, i > 0 ? "," : "", size);
-		strlcat(buf, o->push[i], size);
-	}
-}
-
 struct spread {
 	double median, lo, hi; /* NAN when nothing was measured */
 };
@@ -132,11 +122,9 @@ void
 out_header(const struct measured *m)
 {
 	const struct options *o = m->o;
-	char push[MAX_PUSH * 10];
 
 	if (o->format != FORMAT_HUMAN)
 		return;
-	push_text(o, push, sizeof(push));
 	puts(ustr_version());
 	out_machine();
 	printf("writer and reader: %s, CPUs %s, %s, %s; pushed: %s\n",
@@ -145,7 +133,7 @@ out_header(const struct measured *m)
 		: o->poll_each ? "poll before each message"
 			       : "poll loop",
 	    o->io == IO_MSG ? "putmsg and getmsg" : opts_read_modes[o->read_mode],
-	    o->npush == 0 ? "nothing" : push);
+	    o->npush == 0 ? "nothing" : opts_push_text(o));
 	printf(
 	    "water marks %ld and %ld bytes; %zu slices of %g s, each after %g s of warm-up\n\n",
 	    m->hiwat, m->lowat, opts_slices(o), opts_slice_seconds(o),
@@ -270,6 +258,16 @@ out_build(struct js *j, const char *key, const char *version)
 }
 
 void
+out_version(struct js *j)
+{
+	char version[32];
+
+	version_value(ustr_version(), "ustreams ", version, sizeof(version));
+	js_string(j, "version", version);
+	out_build(j, "build", ustr_version());
+}
+
+void
 out_host(struct js *j, const double *probes, size_t n)
 {
 	struct spread s = spread_of(probes, n);
@@ -291,13 +289,11 @@ static void
 json_config(struct js *j, const struct measured *m)
 {
 	const struct options *o = m->o;
-	char push[MAX_PUSH * 10];
 
-	push_text(o, push, sizeof(push));
 	js_begin(j, "config", '{');
 	js_string(j, "io", opts_ios[o->io]);
 	js_string(j, "read_mode", opts_read_modes[o->read_mode]);
-	js_string(j, "push", push);
+	js_string(j, "push", opts_push_text(o));
 	js_bool(j, "blocking", o->blocking);
 	js_bool(j, "poll_each", o->poll_each);
 	js_count(j, "hiwat", (uint64_t)m->hiwat);
@@ -384,14 +380,11 @@ static void
 print_json(const struct measured *m)
 {
 	struct js j;
-	char version[32];
 
 	js_init(&j);
 	js_begin(&j, NULL, '{');
 	js_envelope(&j, "pipe");
-	version_value(ustr_version(), "ustreams ", version, sizeof(version));
-	js_string(&j, "version", version);
-	out_build(&j, "build", ustr_version());
+	out_version(&j);
 	out_host(&j, m->probes, m->nprobes);
 	json_config(&j, m);
 	js_bool(&j, "interrupted", m->interrupted);

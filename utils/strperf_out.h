@@ -29,6 +29,8 @@ void out_machine(void);
 void out_roundtrips(const double *probes, size_t n);
 /* The "build" object of a version line as ustr_version() gives it. */
 void out_build(struct js *j, const char *key, const char *version);
+/* "version" and "build" of this very program. */
+void out_version(struct js *j);
 /* The "host" object, with n cross-CPU round trips. */
 void out_host(struct js *j, const double *probes, size_t n);
 /* CSV: a number, or nothing if it is not finite, and what follows it. */

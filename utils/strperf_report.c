@@ -20,6 +20,7 @@
 
 #include "strperf.h"
 #include "strperf_csv.h"
+#include "strperf_hist.h"
 #include "strperf_host.h"
 #include "strperf_intr.h"
 #include "strperf_json.h"
@@ -214,6 +215,12 @@ report_samples(struct report *r, const double *v, size_t n)
 	row->nsamples = n;
 }
 
+void
+report_histogram(struct report *r, const struct hist *h)
+{
+	r->rows[r->nrows - 1].histogram = h;
+}
+
 double
 report_get(const struct report *r, size_t row, const char *name)
 {
@@ -334,6 +341,19 @@ json_cell(struct js *j, const struct column *k, const struct cell *c)
 		js_number(j, k->name, c->number);
 }
 
+/* [[from,to,how many],...], nanoseconds; only what is not empty. */
+static void
+json_histogram(struct js *j, const struct hist *h)
+{
+	struct hist_bar bar;
+
+	js_begin(j, "histogram", '[');
+	for (size_t i = 0; hist_next(h, &i, &bar);)
+		js_numbers(j, NULL,
+		    (double[]){bar.lo, bar.hi, (double)bar.count}, 3);
+	js_end(j, ']');
+}
+
 static void
 json_row(struct js *j, const struct report *r, const struct row *row)
 {
@@ -345,6 +365,8 @@ json_row(struct js *j, const struct report *r, const struct row *row)
 		js_string(j, "better", r->higher_better ? "higher" : "lower");
 		js_numbers(j, "samples", row->samples, row->nsamples);
 	}
+	if (row->histogram != NULL)
+		json_histogram(j, row->histogram);
 	js_end(j, '}');
 }
 
@@ -491,13 +513,21 @@ report_print(struct report *r)
 	fflush(stdout);
 }
 
-void
-report_help(const struct column *columns, size_t ncolumns)
+int
+report_text(const struct options *o, const char *command, const struct args *own,
+    const struct column *columns, size_t ncolumns)
 {
 	char name[40];
 
+	if (!o->help)
+		return cmd_text(false);
+	printf("usage: strperf %s [options]\noptions:\n", command);
+	args_help(own);
+	opts_help(o->use);
+	puts("outputs, for -k and -o:");
 	for (size_t i = 0; i < ncolumns; i++) {
 		capitals(columns[i].name, name, sizeof(name));
 		printf("  %-22s %s\n", name, columns[i].help);
 	}
+	return EXIT_DONE;
 }

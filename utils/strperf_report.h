@@ -33,10 +33,13 @@ struct cell {
 	double number;
 };
 
+struct hist;
+
 struct row {
 	struct cell cell[MAX_COLUMNS];
 	double *samples; /* O: in order of time */
 	size_t nsamples;
+	const struct hist *histogram; /* C: latencies, or NULL */
 };
 
 /* One item of the configuration: how it was measured. */
@@ -86,6 +89,8 @@ void report_row(struct report *r);
 void report_put(struct report *r, const char *name, double value);
 void report_put_text(struct report *r, const char *name, const char *text);
 void report_samples(struct report *r, const double *v, size_t n);
+/* Latencies of the row; must stay. */
+void report_histogram(struct report *r, const struct hist *h);
 /* The number in a row, NAN if there is none. */
 double report_get(const struct report *r, size_t row, const char *name);
 const char *report_get_text(const struct report *r, size_t row, const char *name);
@@ -102,7 +107,8 @@ void report_progress(struct report *r, size_t total);
 /* Everything, in the format asked for. */
 void report_print(struct report *r);
 
-/* The outputs by name, for --help. */
-void report_help(const struct column *columns, size_t ncolumns);
+/* The texts of --help and --version: EXIT_DONE. */
+int report_text(const struct options *o, const char *command, const struct args *own,
+    const struct column *columns, size_t ncolumns);
 
 #endif

@@ -22,6 +22,7 @@
 
 #include "strperf.h"
 #include "strperf_dialog.h"
+#include "strperf_draw.h"
 #include "strperf_intr.h"
 #include "strperf_moments.h"
 #include "strperf_out.h"
@@ -459,7 +460,7 @@ run(struct rr *rr)
 	for (size_t i = 0; rr->own.histogram && i < rr->ntalks; i++)
 		if (rr->o.format == FORMAT_HUMAN && rr->talks[i].n > 0)
 			draw(&rr->talks[i]);
-	report_plot(&rr->report, "subject", "throughput", NULL);
+	draw_boxes(&rr->report, "Transactions a second");
 	report_end(&rr->report);
 	return rr->status;
 }
@@ -490,10 +491,8 @@ cmd_rr(int argc, char **argv)
 	status = opts_parse_for(&rr.o, &own, argc, argv);
 	if (status != EXIT_DONE)
 		return status;
-	if (rr.o.help)
-		return opts_help_for(&rr.o, &own, columns, NELEM(columns));
-	if (rr.o.version)
-		return cmd_text(false);
+	if (rr.o.help || rr.o.version)
+		return report_text(&rr.o, "rr", &own, columns, NELEM(columns));
 	settle(&rr.own);
 	status = run(&rr);
 	if (rr.stuck) {

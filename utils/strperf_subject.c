@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <mqueue.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -60,8 +61,8 @@ subject_byte_stream(const struct options *o)
 }
 
 /* A subject that keeps messages whole has refused, by its limit, larger ones. */
-static size_t
-always_whole(const struct options *o)
+size_t
+subject_always_whole(const struct options *o)
 {
 	(void)o;
 	return MAX_MESSAGE;
@@ -248,6 +249,7 @@ static const struct subject kernel_peers[] = {
 	.close = close,
 	.limit = subject_no_limit,
 	.whole = subject_byte_stream,
+	.many = PIPE_BUF,
     },
     {
 	.name = "fifo",
@@ -260,6 +262,7 @@ static const struct subject kernel_peers[] = {
 	.close = close,
 	.limit = subject_no_limit,
 	.whole = subject_byte_stream,
+	.many = PIPE_BUF,
     },
     {
 	.name = "unix",
@@ -272,6 +275,7 @@ static const struct subject kernel_peers[] = {
 	.close = close,
 	.limit = subject_no_limit,
 	.whole = subject_byte_stream,
+	.both_ways = true,
     },
     {
 	.name = "seqpacket",
@@ -283,7 +287,9 @@ static const struct subject kernel_peers[] = {
 	.finish = subject_finish_nothing,
 	.close = close,
 	.limit = limit_seqpacket,
-	.whole = always_whole,
+	.whole = subject_always_whole,
+	.both_ways = true,
+	.many = MAX_MESSAGE,
     },
     {
 	.name = "mq",
@@ -295,16 +301,25 @@ static const struct subject kernel_peers[] = {
 	.finish = finish_mq,
 	.close = close_mq,
 	.limit = limit_mq,
-	.whole = always_whole,
+	.whole = subject_always_whole,
+	.many = MAX_MESSAGE,
     },
 };
 
 const struct subject *
 subject_peer(size_t n)
 {
+	static const struct subject *const others[] = {
+	    &counter_none,
+#if STRPERF_ZMQ
+	    &zeromq,
+#endif
+	};
+
 	if (n < NELEM(kernel_peers))
 		return &kernel_peers[n];
-	return n == NELEM(kernel_peers) ? &counter_none : NULL;
+	n -= NELEM(kernel_peers);
+	return n < NELEM(others) ? others[n] : NULL;
 }
 
 const struct subject *

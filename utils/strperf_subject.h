@@ -10,10 +10,18 @@
 #define STRPERF_SUBJECT_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "strperf_opts.h"
+
+/* What --peers takes. */
+#if STRPERF_ZMQ
+#define SUBJECT_NAMES "pipe,fifo,unix,seqpacket,mq,none,zmq"
+#else
+#define SUBJECT_NAMES "pipe,fifo,unix,seqpacket,mq,none"
+#endif
 
 struct subject {
 	const char *name; /* as --peers takes it */
@@ -31,6 +39,8 @@ struct subject {
 	size_t (*limit)(const struct options *o, const char **why);
 	/* Up to this size one read returns one message, never a part of it. */
 	size_t (*whole)(const struct options *o);
+	size_t many;	/* largest message that several writers or readers keep whole */
+	bool both_ways; /* either end reads and writes */
 };
 
 /* Our streams; which of two tables depends on --io. */
@@ -42,7 +52,7 @@ const struct subject *subject_peer(size_t n);
 
 /* ---- for the files that define subjects ------------------------------------- */
 
-extern const struct subject ustreams_rw, ustreams_msg, counter_none;
+extern const struct subject ustreams_rw, ustreams_msg, counter_none, zeromq;
 
 /*
  * Open a stream as o asks and report the water marks of its reading end: the
@@ -52,6 +62,7 @@ int ustreams_try(const struct options *o, long *hiwat, long *lowat);
 
 int subject_finish_nothing(int fd);
 size_t subject_no_limit(const struct options *o, const char **why);
+size_t subject_always_whole(const struct options *o);
 size_t subject_byte_stream(const struct options *o);
 
 #endif

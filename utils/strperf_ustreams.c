@@ -214,6 +214,8 @@ const struct subject ustreams_rw = {
     .close = str_close,
     .limit = subject_no_limit,
     .whole = whole_write,
+    .many = WRITE_CUT,
+    .both_ways = true,
 };
 
 const struct subject ustreams_msg = {
@@ -227,4 +229,6 @@ const struct subject ustreams_msg = {
     .close = str_close,
     .limit = limit_msg,
     .whole = whole_msg,
+    .many = MAX_MESSAGE,
+    .both_ways = true,
 };
