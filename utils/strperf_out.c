@@ -26,10 +26,25 @@
 
 #include <ustreams.h>
 
+#include "strperf.h"
+#include "strperf_csv.h"
 #include "strperf_host.h"
 #include "strperf_subject.h"
 
 static bool progress_shown;
+
+/* What is told of latencies, in microseconds. */
+static const struct {
+	const char *key, *title;
+	double f;
+} latency_quantiles[] = {
+    {"min_latency", "min", 0},
+    {"p50_latency", "p50", 0.5},
+    {"p90_latency", "p90", 0.9},
+    {"p99_latency", "p99", 0.99},
+    {"p999_latency", "p99.9", 0.999},
+    {"max_latency", "max", 1},
+};
 
 /* ---- while it runs ----------------------------------------------------------------- */
 
@@ -135,9 +150,12 @@ out_header(const struct measured *m)
 	    o->io == IO_MSG ? "putmsg and getmsg" : opts_read_modes[o->read_mode],
 	    o->npush == 0 ? "nothing" : opts_push_text(o));
 	printf(
-	    "water marks %ld and %ld bytes; %zu slices of %g s, each after %g s of warm-up\n\n",
+	    "water marks %ld and %ld bytes; %zu slices of %g s, each after %g s of warm-up\n"
+	    "stamp and check take %.1f ns of a message of %zu bytes\n\n",
 	    m->hiwat, m->lowat, opts_slices(o), opts_slice_seconds(o),
-	    slice_warmup(opts_slice_seconds(o)));
+	    slice_warmup(opts_slice_seconds(o)), m->overhead, o->sizes[0]);
+	if (o->nwriters + o->nreaders > 2)
+		printf("%zu writers and %zu readers\n", o->nwriters, o->nreaders);
 	fflush(stdout);
 }
 
@@ -183,6 +201,32 @@ print_ratio(const struct measured *m, const struct result *peer)
 }
 
 static void
+print_latency(const struct result *r)
+{
+	if (r->latency == NULL || r->latency->count == 0)
+		return;
+	printf("%7zu  %-9s ", r->size, r->subject->name);
+	for (size_t i = 0; i < NELEM(latency_quantiles); i++)
+		printf(" %10.3f",
+		    hist_quantile(r->latency, latency_quantiles[i].f) / 1e3);
+	putchar('\n');
+}
+
+static void
+print_latencies(const struct measured *m)
+{
+	if (m->o->rate == 0)
+		return;
+	printf("\nmicroseconds since each message was due, at %g a second\n%7s  %-9s ",
+	    m->o->rate, "bytes", "subject");
+	for (size_t i = 0; i < NELEM(latency_quantiles); i++)
+		printf(" %10s", latency_quantiles[i].title);
+	putchar('\n');
+	for (size_t i = 0; i < m->nresults; i++)
+		print_latency(&m->results[i]);
+}
+
+static void
 print_verdict(const struct measured *m)
 {
 	uint64_t sent = 0, bad = 0;
@@ -220,6 +264,7 @@ print_human(const struct measured *m)
 		    "median", "95 % interval", "pairs");
 	for (size_t i = 0; i < m->nresults; i++)
 		print_ratio(m, &m->results[i]);
+	print_latencies(m);
 	print_verdict(m);
 }
 
@@ -300,6 +345,10 @@ json_config(struct js *j, const struct measured *m)
 	js_count(j, "lowat", (uint64_t)m->lowat);
 	js_count(j, "slices", opts_slices(o));
 	js_number(j, "slice_seconds", opts_slice_seconds(o));
+	js_count(j, "writers", o->nwriters);
+	js_count(j, "readers", o->nreaders);
+	js_number(j, "rate", o->rate > 0 ? o->rate : NAN);
+	js_number(j, "overhead_ns", m->overhead);
 	js_number(j, "warmup_seconds", slice_warmup(opts_slice_seconds(o)));
 	js_end(j, '}');
 }
@@ -337,6 +386,9 @@ json_result(struct js *j, const struct measured *m, const struct result *r)
 	js_number(j, "cpu_us_per_msg", pipe_cpu_us(r));
 	json_sides(j, "eagain", r->sum[WRITER].eagain, r->sum[READER].eagain);
 	json_sides(j, "ctxsw", r->sum[WRITER].ctxsw, r->sum[READER].ctxsw);
+	for (size_t i = 0; r->latency != NULL && i < NELEM(latency_quantiles); i++)
+		js_number(j, latency_quantiles[i].key,
+		    hist_quantile(r->latency, latency_quantiles[i].f) / 1e3);
 	js_string(j, "metric", "msgs_per_s");
 	js_string(j, "better", "higher");
 	js_begin(j, "samples", '[');
@@ -450,6 +502,16 @@ print_csv(const struct measured *m)
 			csv_result(m, &m->results[i]);
 }
 
+static void
+print_raw(const struct measured *m)
+{
+	for (size_t i = 0; i < m->nresults; i++)
+		for (size_t n = 0; n < m->results[i].nsamples; n++)
+			raw_sample(stdout, m->results[i].samples[n].rate,
+			    "%s %zu msgs_per_s", m->results[i].subject->name,
+			    m->results[i].size);
+}
+
 void
 out_results(const struct measured *m)
 {
@@ -457,6 +519,7 @@ out_results(const struct measured *m)
 	    [FORMAT_HUMAN] = print_human,
 	    [FORMAT_JSON] = print_json,
 	    [FORMAT_CSV] = print_csv,
+	    [FORMAT_RAW] = print_raw,
 	};
 
 	print[m->o->format](m);

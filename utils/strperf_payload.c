@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "strperf_intr.h"
+
 #define LINE 64
 #define WORD sizeof(uint64_t)
 
@@ -118,4 +120,26 @@ uint64_t
 payload_seq(const unsigned char *buf, size_t size)
 {
 	return size < PAYLOAD_CHECKED ? buf[0] : get(buf);
+}
+
+double
+payload_overhead(size_t size)
+{
+	enum { ROUNDS = 5000 };
+	unsigned char *buf = payload_alloc(size);
+	uint64_t faults = 0;
+	struct payload p;
+	int64_t start;
+
+	if (buf == NULL)
+		return 0;
+	payload_init(&p, buf, size);
+	start = intr_now();
+	for (uint64_t i = 0; i < ROUNDS; i++) {
+		payload_stamp(&p, buf, i);
+		faults += payload_check(buf, size, i) != PAYLOAD_GOOD;
+	}
+	start = intr_now() - start;
+	free(buf);
+	return faults == 0 ? (double)start / ROUNDS : 0;
 }

@@ -45,6 +45,8 @@ void payload_init(struct payload *p, unsigned char *buf, size_t size);
 void payload_stamp(const struct payload *p, unsigned char *buf, uint64_t seq);
 /* Whether buf is message number seq. */
 enum payload_fault payload_check(const unsigned char *buf, size_t size, uint64_t seq);
+/* Nanoseconds that stamping and checking a message of this size take. */
+double payload_overhead(size_t size);
 /* The sequence number that buf claims; only the low byte for small ones. */
 uint64_t payload_seq(const unsigned char *buf, size_t size);
 

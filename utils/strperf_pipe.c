@@ -29,6 +29,7 @@
 #include "strperf_host.h"
 #include "strperf_intr.h"
 #include "strperf_out.h"
+#include "strperf_picture.h"
 #include "strperf_subject.h"
 
 /* ---- what the results say -------------------------------------------------------- */
@@ -177,6 +178,8 @@ add_sample(struct measured *m, struct result *r, const struct slice *s)
 	sample->probe_after = m->probes[m->nprobes - 1];
 	for (int who = 0; who < NSIDES; who++)
 		add_counts(&r->sum[who], &s->window[who]);
+	if (r->latency != NULL)
+		hist_merge(r->latency, &s->latency);
 }
 
 static void
@@ -260,10 +263,18 @@ describe(struct measured *m, struct result *r, const struct subject *subject, si
 	r->subject = subject;
 	r->size = size;
 	r->limit = subject->limit(m->o, &r->skipped);
+	if (m->o->nwriters + m->o->nreaders > 2 && subject->many < r->limit) {
+		r->limit = subject->many;
+		r->skipped = "several writers or readers would tear larger ones";
+	}
 	if (r->limit >= size) {
 		r->skipped = NULL;
 		r->samples = calloc(opts_slices(m->o), sizeof(*r->samples));
-		return r->samples == NULL ? EXIT_FAILED : EXIT_DONE;
+		if (m->o->rate > 0 && (r->latency = malloc(sizeof(*r->latency))) != NULL)
+			hist_init(r->latency);
+		return r->samples == NULL || (m->o->rate > 0 && r->latency == NULL)
+		    ? EXIT_FAILED
+		    : EXIT_DONE;
 	}
 	complain("%s: %zu bytes skipped: it takes up to %llu (%s)", subject->name, size,
 	    (unsigned long long)r->limit, r->skipped);
@@ -298,8 +309,10 @@ lay_out(struct measured *m)
 static void
 discard(struct measured *m)
 {
-	for (size_t i = 0; i < m->nresults; i++)
+	for (size_t i = 0; i < m->nresults; i++) {
 		free(m->results[i].samples);
+		free(m->results[i].latency);
+	}
 	free(m->results);
 	free(m->probes);
 }
@@ -313,13 +326,26 @@ run(struct measured *m)
 		status = lay_out(m);
 	if (status != EXIT_DONE)
 		return status;
+	m->overhead = payload_overhead(m->o->sizes[0]);
 	out_header(m);
 	status = measure_all(m);
 	out_results(m);
+	pictures_of(m);
 	for (size_t i = 0; i < m->nresults && status == EXIT_DONE; i++)
 		if (pipe_failed(&m->results[i]))
 			status = EXIT_FAILED;
 	return status;
+}
+
+/* Options that exclude each other. */
+static int
+check_together(const struct options *o)
+{
+	if (o->rate == 0 || (o->nwriters == 1 && o->nreaders == 1))
+		return EXIT_DONE;
+	complain("--rate: only one writer and one reader know when a message was due; "
+		 "legal: --writers 1 --readers 1");
+	return EXIT_USAGE;
 }
 
 int
@@ -327,19 +353,15 @@ cmd_pipe(int argc, char **argv)
 {
 	struct options o;
 	struct measured m = {.o = &o};
-	int rest, status;
+	int status;
 
 	opts_defaults(&o);
-	status = opts_parse(&o, argc, argv, &rest);
+	status = opts_parse_for(&o, NULL, argc, argv);
 	if (status != EXIT_DONE)
 		return status;
 	if (o.help || o.version)
 		return cmd_text(o.help);
-	if (rest < argc) {
-		complain("pipe: %s: takes options only; see strperf --help", argv[rest]);
-		return EXIT_USAGE;
-	}
-	status = opts_settle_cpus(&o);
+	status = check_together(&o);
 	if (status != EXIT_DONE)
 		return status;
 	status = run(&m);

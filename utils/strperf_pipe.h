@@ -32,6 +32,7 @@ struct result {
 	uint64_t sent, read, bad;  /* over all slices, warm-up included */
 	struct counts sum[NSIDES]; /* of all windows */
 	char error[256];	   /* why a side gave up, or "" */
+	struct hist *latency;	   /* with --rate: since each message was due */
 };
 
 /* What our rate is over a peer's, slice by slice. */
@@ -43,6 +44,7 @@ struct ratio {
 /* Everything one invocation measured. */
 struct measured {
 	const struct options *o;
+	double overhead;	/* ns that stamp and check take of a message, first size */
 	long hiwat, lowat;	/* of our reading end, as it really was */
 	struct result *results; /* by size, ours first, then the peers */
 	size_t nresults;

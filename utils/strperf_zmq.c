@@ -8,6 +8,10 @@
  * ZeroMQ keeps messages in queues of its own on both sides and hands them over
  * in batches by a thread of its own; its figures include that thread's work
  * only in the elapsed time.
+ *
+ * When a writer has gone, a PULL socket whose queue is full drops what still
+ * lies in the kernel's buffer.  So a writer stays until the reader has the
+ * message that ends the data.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -18,6 +22,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -25,6 +30,7 @@
 #include <zmq.h>
 
 #include "strperf.h"
+#include "strperf_crew.h"
 
 #define CHANNELS 2     /* open at a time: rr needs one each way */
 #define FIRST 1000     /* our numbers: no descriptor's, as a side may pass them on */
@@ -41,6 +47,7 @@ static struct channel channels[CHANNELS];
 static unsigned int opened; /* channels so far: makes endpoints unique */
 static void *context;
 static int made; /* sockets of this process */
+static _Atomic bool *ended; /* by channel, shared: the reader has seen the end */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static struct channel *
@@ -57,6 +64,9 @@ open_zmq(const struct options *o, size_t size, int fd[2])
 	const char *tmp = getenv("TMPDIR");
 
 	(void)size;
+	if (ended == NULL && (ended = crew_memory(CHANNELS * sizeof(*ended))) == NULL)
+		return EXIT_FAILED;
+	ended[n] = false;
 	c->socket[0] = c->socket[1] = NULL;
 	c->blocking = o->blocking;
 	if (o->mode == MODE_THREAD)
@@ -72,7 +82,7 @@ open_zmq(const struct options *o, size_t size, int fd[2])
 static void *
 make_socket(struct channel *c, int end)
 {
-	int linger = LINGER_MS, bad;
+	int linger = LINGER_MS, again = 1, bad;
 	void *s;
 
 	pthread_mutex_lock(&lock);
@@ -84,6 +94,7 @@ make_socket(struct channel *c, int end)
 	if (s == NULL)
 		return NULL;
 	zmq_setsockopt(s, ZMQ_LINGER, &linger, sizeof(linger));
+	zmq_setsockopt(s, ZMQ_RECONNECT_IVL, &again, sizeof(again));
 	bad = end == 0 ? zmq_bind(s, c->endpoint) : zmq_connect(s, c->endpoint);
 	c->socket[end] = s;
 	return bad == 0 ? s : NULL;
@@ -101,7 +112,12 @@ socket_of(int fd)
 static ssize_t
 read_zmq(int fd, void *buf, size_t n)
 {
-	return zmq_recv(socket_of(fd), buf, n, channel_of(fd)->blocking ? 0 : ZMQ_DONTWAIT);
+	int flags = channel_of(fd)->blocking ? 0 : ZMQ_DONTWAIT;
+	int got = zmq_recv(socket_of(fd), buf, n, flags);
+
+	if (__builtin_expect(got == 0, 0))
+		ended[(fd - FIRST) / 2] = true;
+	return got;
 }
 
 static ssize_t
@@ -127,7 +143,11 @@ poll_zmq(struct pollfd *fds, nfds_t n, int ms)
 static int
 finish_zmq(int fd)
 {
-	return zmq_send(socket_of(fd), "", 0, 0);
+	if (zmq_send(socket_of(fd), "", 0, 0) == -1)
+		return -1;
+	for (int ms = 0; ms < LINGER_MS && !ended[(fd - FIRST) / 2]; ms++)
+		poll(NULL, 0, 1);
+	return 0;
 }
 
 /* The last one waits until everything has been handed over. */
