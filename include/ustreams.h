@@ -116,6 +116,7 @@ struct ustr_memstat {
 	size_t ms_leaked;	/* bytes given up because their owner died */
 	size_t ms_trips;	/* magazines exchanged with the depots */
 	size_t ms_failures;	/* allocations refused */
+	size_t ms_dropped;	/* callbacks given up because their process died */
 };
 int ustr_memstat(struct ustr_memstat *ms);
 

@@ -30,7 +30,8 @@
 #define ARENA_ROOTS 8
 
 /* Who keeps his shared globals where. */
-enum arena_root { ROOT_SLOT, ROOT_HEAP, ROOT_CACHE, ROOT_PLUMB, ROOT_REGISTRY, ROOT_HEAD };
+enum arena_root { ROOT_SLOT, ROOT_HEAP, ROOT_CACHE, ROOT_PLUMB, ROOT_REGISTRY, ROOT_HEAD,
+	ROOT_CALLOUT };
 
 struct arena {
 	char ar_magic[8];	/* C  "ustreams" */

@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "heap.h"
 #include "lock.h"
+#include "wait.h"
 
 #include <errno.h>
 #include <string.h>
@@ -42,7 +43,7 @@ depot_push(depot_t *list, struct mag *m)
 {
 	depot_t old = ld_rlx(list);
 
-	ASSERT(m->m_cap != 0);
+	ASSERT(m != &cache_root->cr_null);
 	do
 		st_rlx(&m->m_next, old);
 	while (!cas(list, &old, depot_ref(m, old)));
@@ -124,13 +125,18 @@ mag_new(struct cache *c)
 	return m;
 }
 
+/* Who wants memory looks at these from outside, so they are written whole. */
+static void
+set_pair(struct magpair *mp, struct mag *loaded, struct mag *prev)
+{
+	st_rlx(&mp->mp_loaded, loaded);
+	st_rlx(&mp->mp_prev, prev);
+}
+
 static void
 swap(struct magpair *mp)
 {
-	struct mag *m = mp->mp_loaded;
-
-	mp->mp_loaded = mp->mp_prev;
-	mp->mp_prev = m;
+	set_pair(mp, mp->mp_prev, mp->mp_loaded);
 }
 
 /* Put m in front; the one that falls out goes to the depot. */
@@ -139,10 +145,10 @@ load(struct cache *c, struct magpair *mp, struct mag *m)
 {
 	struct mag *out = mp->mp_prev;
 
-	mp->mp_prev = mp->mp_loaded;
-	mp->mp_loaded = m;
-	if (out->m_cap == 0)
+	set_pair(mp, m, mp->mp_loaded);
+	if (out == &cache_root->cr_null)
 		return;
+	st_rlx(&out->m_cap, c->c_magcap);
 	depot_push(out->m_n > 0 ? &c->c_full : &c->c_empty, out);
 	faa(&c->c_trips, (size_t)1);
 }
@@ -166,7 +172,7 @@ cache_alloc_slow(struct slot *me, unsigned int id)
 		load(c, mp, m);
 		return cache_alloc(me, id);
 	}
-	m = mp->mp_loaded->m_cap != 0 ? mp->mp_loaded : mag_new(c);
+	m = mp->mp_loaded != &cache_root->cr_null ? mp->mp_loaded : mag_new(c);
 	if (m == NULL) {
 		if (slab_cut(me, c, &single, 1) == 1)
 			return single;
@@ -174,12 +180,38 @@ cache_alloc_slow(struct slot *me, unsigned int id)
 	}
 	if (m != mp->mp_loaded)
 		load(c, mp, m);
-	m->m_n = slab_cut(me, c, m->m_obj, m->m_cap);
+	m->m_n = slab_cut(me, c, m->m_obj, c->c_magcap);
 	if (m->m_n > 0)
 		return cache_alloc(me, id);
 refused:
 	faa(&c->c_failures, (size_t)1);
 	return NULL;
+}
+
+/* A magazine that was squeezed, and not in time for who wanted memory. */
+static void
+relax(struct cache *c, struct mag *m)
+{
+	if (m != &cache_root->cr_null && ld_rlx(&m->m_cap) == 0)
+		st_rlx(&m->m_cap, c->c_magcap);
+}
+
+/* Both magazines of a class go to the depot. */
+static void
+surrender(struct cache *c, struct magpair *mp)
+{
+	load(c, mp, &cache_root->cr_null);
+	load(c, mp, &cache_root->cr_null);
+}
+
+/* Where everybody finds it: slower, but nothing is lost. */
+static void
+set_loose(struct slot *me, struct cache *c, void *p)
+{
+	lock_enter(me, &c->c_lock, RANK_CACHE);
+	*(void **)p = c->c_loose;
+	c->c_loose = p;
+	lock_leave(me, &c->c_lock);
 }
 
 NOINLINE void
@@ -189,19 +221,62 @@ cache_free_slow(struct slot *me, unsigned int id, void *p)
 	struct magpair *mp = &me->sl_mag[id];
 	struct mag *m = NULL;
 
-	if (mp->mp_prev->m_n < mp->mp_prev->m_cap)
+	if (ld_seq(&cache_root->cr_wanted) != 0) {
+		surrender(c, mp);
+		set_loose(me, c, p);
+		return;
+	}
+	relax(c, mp->mp_loaded);
+	relax(c, mp->mp_prev);
+	if (mp->mp_loaded->m_n >= ld_rlx(&mp->mp_loaded->m_cap) &&
+	    mp->mp_prev->m_n < ld_rlx(&mp->mp_prev->m_cap))
 		swap(mp);
 	else if ((m = mag_new(c)) != NULL)
 		load(c, mp, m);
 	else {
-		/* No memory for a magazine: nothing is lost, only slower. */
-		lock_enter(me, &c->c_lock, RANK_CACHE);
-		*(void **)p = c->c_loose;
-		c->c_loose = p;
-		lock_leave(me, &c->c_lock);
+		set_loose(me, c, p); /* no memory for a magazine */
 		return;
 	}
 	cache_free(me, id, p);
+}
+
+/* ---- somebody waits for memory -------------------------------------------------- */
+
+/* Send the owner's next free into cache_free_slow. */
+static bool
+squeeze(struct mag *m)
+{
+	if (m == &cache_root->cr_null)
+		return false;
+	st_rlx(&m->m_cap, 0u);
+	return true;
+}
+
+static void
+press(struct slot *s)
+{
+	bool holds = false;
+
+	for (unsigned int id = 0; id < NCLASS; id++) {
+		holds |= squeeze(ld_rlx(&s->sl_mag[id].mp_loaded));
+		holds |= squeeze(ld_rlx(&s->sl_mag[id].mp_prev));
+	}
+	if (holds)
+		wait_poke(s); /* asleep: it surrenders all before it sleeps again */
+}
+
+void
+cache_want(struct slot *me, bool wanted)
+{
+	uint32_t top = ld_acq(&slot_root->sr_top);
+
+	(void)xchg(&cache_root->cr_wanted, wanted ? 1u : 0u);
+	for (uint32_t i = 1; wanted && i < top; i++) {
+		struct slot *s = slot_at(i);
+
+		if (s != NULL && s != me && ld_acq(&s->sl_state) == SLOT_LIVE)
+			press(s);
+	}
 }
 
 /* ---- setting up ------------------------------------------------------------------ */
@@ -232,8 +307,7 @@ void
 cache_attach(struct slot *s)
 {
 	for (unsigned int id = 0; id < NCLASS; id++) {
-		s->sl_mag[id].mp_loaded = &cache_root->cr_null;
-		s->sl_mag[id].mp_prev = &cache_root->cr_null;
+		set_pair(&s->sl_mag[id], &cache_root->cr_null, &cache_root->cr_null);
 	}
 }
 
@@ -243,8 +317,7 @@ cache_detach(struct slot *s)
 	for (unsigned int id = 0; id < NCLASS; id++) {
 		struct cache *c = &cache_root->cr_cache[id];
 
-		load(c, &s->sl_mag[id], &cache_root->cr_null);
-		load(c, &s->sl_mag[id], &cache_root->cr_null);
+		surrender(c, &s->sl_mag[id]);
 	}
 }
 
@@ -258,9 +331,9 @@ cache_held(const struct slot *s)
 		size_t n = mp->mp_loaded->m_n + (size_t)mp->mp_prev->m_n;
 
 		sum += n * cache_root->cr_cache[id].c_size;
-		if (mp->mp_loaded->m_cap != 0)
+		if (mp->mp_loaded != &cache_root->cr_null)
 			sum += sizeof(struct mag);
-		if (mp->mp_prev->m_cap != 0)
+		if (mp->mp_prev != &cache_root->cr_null)
 			sum += sizeof(struct mag);
 	}
 	return sum;
@@ -285,7 +358,7 @@ depot_valid(depot_t list, bool full, uint32_t cap)
 	size_t n = 0;
 
 	for (struct mag *m = depot_mag(list); m != NULL; m = depot_mag(m->m_next)) {
-		if (!arena_has(m) || m->m_cap != cap || m->m_n > cap ||
+		if (!arena_has(m) || (ld_rlx(&m->m_cap) != cap && ld_rlx(&m->m_cap) != 0) || m->m_n > cap ||
 		    full != (m->m_n > 0) || ++n > arena->ar_size / LINE)
 			return false;
 		for (uint32_t i = 0; i < m->m_n; i++)

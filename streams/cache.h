@@ -38,7 +38,7 @@
 struct mag {
 	uint64_t m_next;	/* A  next in the depot, tagged reference */
 	uint32_t m_n;		/* O  objects in it */
-	uint32_t m_cap;		/* O  objects it may hold; 0: the null magazine */
+	uint32_t m_cap;		/* A  objects it may hold; 0: the null magazine, or squeezed */
 	void *m_obj[MAG_MAX];	/* O */
 };
 
@@ -67,6 +67,7 @@ struct cache {
 struct cache_root {
 	struct cache cr_cache[NCLASS];
 	struct mag cr_null;	/* C  holds nothing, may hold nothing */
+	uint32_t cr_wanted;	/* A  somebody waits for memory */
 };
 
 extern struct cache_root *cache_root;
@@ -89,6 +90,13 @@ void cache_stat(size_t *made, size_t *trips, size_t *failures);
 /* Walk the caches: true if every magazine and count is sound. */
 bool cache_valid(void);
 
+/*
+ * Somebody waits for memory (bufcall.h): as long as it is said so, what is freed
+ * goes where all find it, and who sleeps keeps nothing.  To be said again every
+ * few ms: threads load new magazines, and the waiter may die.
+ */
+void cache_want(struct slot *me, bool wanted);
+
 void *cache_alloc_slow(struct slot *me, unsigned int id);
 void cache_free_slow(struct slot *me, unsigned int id, void *p);
 
@@ -109,7 +117,7 @@ cache_free(struct slot *me, unsigned int id, void *p)
 {
 	struct mag *m = me->sl_mag[id].mp_loaded;
 
-	if (likely(m->m_n < m->m_cap))
+	if (likely(m->m_n < ld_rlx(&m->m_cap)))
 		m->m_obj[m->m_n++] = p;
 	else
 		cache_free_slow(me, id, p);

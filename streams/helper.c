@@ -5,6 +5,7 @@
 #endif
 #include "helper.h"
 #include "bell.h"
+#include "callback.h"
 #include "fd.h"
 #include "msg.h"
 
@@ -26,9 +27,12 @@ static struct {
 
 /* ---- the work -------------------------------------------------------------------- */
 
-/* H2: all of it once; how many processes were buried. */
+/*
+ * H2: all of it once; how many processes were buried.  *due is when a callback
+ * is to run, or -1.
+ */
 static int
-chores(struct proc *p)
+chores(struct proc *p, int64_t *due)
 {
 	int n;
 
@@ -37,18 +41,20 @@ chores(struct proc *p)
 	fd_unclosed();
 	msg_ext_due();
 	bell_answer();
+	*due = callback_run();
 	return n;
 }
 
-/* When to look again without being rung for, or -1. */
+/* When to look again without being rung for, or -1; due is chores()'s. */
 static int64_t
-next_look(void)
+next_look(int64_t due)
 {
 	bool others = ld_rlx(&slot_root->sr_live) > 1;
+	int64_t tick = plat_now() + (int64_t)TICK * NS_PER_MS;
 
-	if (others || ld_rlx(&head_root->hr_unclosed) != NULL)
-		return plat_now() + (int64_t)TICK * NS_PER_MS;
-	return -1;
+	if (!others && ld_rlx(&head_root->hr_unclosed) == NULL)
+		return due;
+	return due >= 0 && due < tick ? due : tick;
 }
 
 static void *
@@ -57,9 +63,10 @@ helper(void *arg)
 	(void)arg;
 	while (slot_self() != NULL) {
 		struct proc *p = slot_tls->sl_pslot;
+		int64_t due;
 
-		(void)chores(p);
-		(void)plat_futex_wait(&p->pr_bell, 0, next_look()); /* H3 */
+		(void)chores(p, &due);
+		(void)plat_futex_wait(&p->pr_bell, 0, next_look(due)); /* H3 */
 	}
 	return NULL;
 }
@@ -99,7 +106,7 @@ helper_start(void)
 	st_rlx(&slot_tls->sl_pslot->pr_helper, 1u);
 	pthread_mutex_lock(&hp.lock);
 	if (!hp.running) {
-		hp.running = !forbidden() && spawn();
+		st_rlx(&hp.running, !forbidden() && spawn());
 		st_rlx(&hp.forbidden, !hp.running);
 	}
 	pthread_mutex_unlock(&hp.lock);
@@ -112,6 +119,14 @@ helper_poke(void)
 
 	if (p != NULL)
 		proc_ring(p);
+}
+
+void
+helper_call(void)
+{
+	if (!ld_rlx(&hp.running) && !ld_rlx(&hp.forbidden))
+		helper_start();
+	helper_poke();
 }
 
 bool
@@ -133,7 +148,7 @@ helper_forget(void)
 int
 ustr_service(int ms)
 {
-	int64_t until = ms < 0 ? INT64_MAX : plat_now() + (int64_t)ms * NS_PER_MS, next;
+	int64_t until = ms < 0 ? INT64_MAX : plat_now() + (int64_t)ms * NS_PER_MS, next, due;
 	struct proc *p;
 	int n;
 
@@ -145,10 +160,12 @@ ustr_service(int ms)
 	}
 	p = slot_tls->sl_pslot;
 	for (;;) {
-		n = chores(p);
+		n = chores(p, &due);
 		if (n > 0 || plat_now() >= until)
 			return n;
 		next = plat_now() + (int64_t)TICK * NS_PER_MS;
+		if (due >= 0 && due < next)
+			next = due;
 		if (plat_futex_wait(&p->pr_bell, 0, next < until ? next : until) == EINTR) {
 			errno = EINTR;
 			return -1;

@@ -6,7 +6,8 @@
  * it first sleeps or is refused.  The thread has all signals blocked and does
  * what no call can do because it sleeps or is in another process: notice that
  * a process died (every TICK ms), run free routines that others left for this
- * process, strike the bells of threads in poll(2).
+ * process, run the callbacks of timeout() and bufcall() that are due (callback.h),
+ * strike the bells of threads in poll(2).
  *
  *   H1 a process that wants another's helper leaves its wish in the arena
  *      (exchange), then rings: pr_bell := 1, futex wake  (proc_ring)
@@ -22,7 +23,7 @@
 #ifndef STREAMS_HELPER_H
 #define STREAMS_HELPER_H
 
-#include "slot.h"
+#include "cache.h"
 
 void helper_start(void);
 /* Something to do, for the helper of this process. */
@@ -30,10 +31,15 @@ void helper_poke(void);
 /* In the child of a fork: the thread did not come along. */
 void helper_forget(void);
 
+/* For callout_poke: as helper_poke, but starts the thread if there is none. */
+void helper_call(void);
 /* Before sleeping or returning EAGAIN: is there anybody whose death matters? */
 INLINE void
 helper_needed(void)
 {
+	/* Somebody waits for memory: keep none while asleep (bufcall.h). */
+	if (unlikely(ld_rlx(&cache_root->cr_wanted) != 0))
+		cache_detach(slot_tls);
 	if (unlikely(ld_rlx(&slot_root->sr_live) > 1 &&
 		     ld_rlx(&slot_tls->sl_pslot->pr_helper) == 0))
 		helper_start();

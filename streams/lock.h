@@ -36,6 +36,7 @@ enum lock_rank {
 	RANK_PERIM,	/* a perimeter's list of queues */
 	RANK_GROUP,	/* groups: free cells and members */
 	RANK_RUNQ,	/* a group's run list */
+	RANK_CALLOUT,	/* callback cells and their pairs' lists */
 	RANK_CACHE,	/* growth of a cache */
 	RANK_HEAP,	/* a size class of the heap */
 };

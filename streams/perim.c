@@ -351,6 +351,12 @@ await(struct slot *me, struct perim *p)
 }
 
 bool
+perim_try(struct slot *me, struct perim *p)
+{
+	return take(me, p);
+}
+
+bool
 perim_enter(struct slot *me, struct perim *p)
 {
 	struct group *home = ld_rlx(&me->sl_home);

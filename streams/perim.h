@@ -86,6 +86,8 @@ void perim_service(struct slot *me, queue_t *q);
  * false: its holder is stopped.
  */
 bool perim_enter(struct slot *me, struct perim *p);
+/* Take it if nobody is inside; for callbacks, which cannot be parked. */
+bool perim_try(struct slot *me, struct perim *p);
 void perim_leave(struct slot *me, struct perim *p);
 /* Run what is parked, if nobody is inside; the caller names no group. */
 void perim_kick(struct slot *me, struct perim *p);

@@ -2,6 +2,7 @@
 /* plumb.c: groups and relinking; the labels are those of plumb.h. */
 #include "plumb.h"
 #include "arena.h"
+#include "callout.h"
 #include "flow.h"
 #include "heap.h"
 #include "perim.h"
@@ -421,6 +422,17 @@ hand_on(queue_t *q, queue_t *next, mblk_t *mp)
 	}
 }
 
+/* An open routine that failed before qprocson may have registered callbacks. */
+static void
+end_callbacks(struct slot *me, queue_t *rq)
+{
+	if (ld_rlx(&rq->q_calls) == NULL)
+		return;
+	plumb_lock(me);
+	callout_forget(rq);
+	plumb_unlock(me);
+}
+
 void
 qprocsoff(queue_t *q)
 {
@@ -428,8 +440,12 @@ qprocsoff(queue_t *q)
 	queue_t *rq = RD(q), *wq = OTHERQ(rq), *rnext, *wnext, *above, *feeds;
 	mblk_t *rmp, *wmp;
 
-	if (me == NULL || !(ld_rlx(&rq->q_flag) & QPROCS))
+	if (me == NULL)
 		return;
+	if (!(ld_rlx(&rq->q_flag) & QPROCS)) {
+		end_callbacks(me, rq);
+		return;
+	}
 	plumb_lock(me);
 	above = backq(wq);
 	feeds = backq(rq);
@@ -437,6 +453,7 @@ qprocsoff(queue_t *q)
 	st_rlx(&rq->q_flag, rq->q_flag & ~(unsigned int)QPROCS);
 	runq_forget(rq);
 	runq_forget(wq);
+	callout_forget(rq);
 	rnext = rq->q_next;
 	wnext = wq->q_next;
 	rmp = perim_forget(rq);

@@ -21,6 +21,7 @@
 #endif
 #include "arena.h"
 #include "cache.h"
+#include "callout.h"
 #include "fd.h"
 #include "heap.h"
 #include "helper.h"
@@ -238,11 +239,12 @@ furnish(void)
 		return ENOMEM;
 	if ((error = proc_live(p)) != 0)
 		return error;
+	callout_poke = helper_call;
 	put_init();
 	msg_init();
 	queue_init_classes();
 	if ((error = fd_init(p)) != 0 || (error = proc_reserve()) != 0 ||
-	    (error = plumb_init()) != 0 || (error = head_init()) != 0)
+	    (error = callout_init()) != 0 || (error = plumb_init()) != 0 || (error = head_init()) != 0)
 		return error;
 	head_init_process();
 	return registry_init();
@@ -326,8 +328,10 @@ before_fork(void)
 
 	pthread_mutex_lock(&up_lock);
 	forking.embryo = NULL;
-	if (up)
+	if (up) {
 		msg_ext_lock();
+		callout_lock();
+	}
 	if (!up || slot_proc() == NULL ||
 	    (slot_tls == NULL && thread_begins(slot_proc()) != 0) ||
 	    ld_rlx(&slot_tls->sl_home) != NULL)
@@ -389,8 +393,10 @@ after_fork_parent(void)
 		plat_close(forking.claim[0]);
 		helper_poke();
 	}
-	if (up)
+	if (up) {
+		callout_unlock();
 		msg_ext_unlock();
+	}
 	pthread_mutex_unlock(&up_lock);
 	/* Somebody must notice the child's death, if this process never sleeps. */
 	if (child)
@@ -406,6 +412,8 @@ after_fork_child(void)
 	pthread_mutex_init(&up_lock, NULL);
 	if (!up)
 		return;
+	callout_child();
+	callout_unlock();
 	msg_ext_unlock();
 	arena_forked();
 	helper_forget();
@@ -433,6 +441,7 @@ process_ends(void)
 	    (slot_tls != NULL && ld_rlx(&slot_tls->sl_home) != NULL) || slot_self() == NULL)
 		return;
 	fd_closeall(p, true);
+	callout_bury(p->pr_id);
 	cache_detach(slot_tls);
 	slot_release(slot_tls);
 	st_rlx(&slot_wipe->w_proc, NULL);

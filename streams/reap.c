@@ -13,6 +13,7 @@
  */
 #include "arena.h"
 #include "cache.h"
+#include "callout.h"
 #include "fd.h"
 #include "helper.h"
 
@@ -74,6 +75,8 @@ bury(struct proc *p)
 {
 	bury_threads(p);
 	fd_closeall(p, false);
+	callout_bury(p->pr_id);
+	cache_want(slot_self(), false); /* who else waits for memory says so again */
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 	fas(&slot_root->sr_live, 1u);
 	faa(&slot_root->sr_deaths, 1u);

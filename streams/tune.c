@@ -2,6 +2,7 @@
 /* tune.c: the tunables by name, the version line, allocator figures. */
 #include "arena.h"
 #include "cache.h"
+#include "callout.h"
 #include "head.h"
 #include "heap.h"
 
@@ -118,5 +119,6 @@ ustr_memstat(struct ustr_memstat *ms)
 	ms->ms_leaked = ld_rlx(&slot_root->sr_leaked);
 	cache_stat(&refused, &ms->ms_trips, &ms->ms_failures);
 	ms->ms_failures += ld_rlx(&arena->ar_refused);
+	ms->ms_dropped = callout_dropped();
 	return 0;
 }

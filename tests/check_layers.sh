@@ -15,14 +15,14 @@ cd "$top_srcdir"
 # level and the stems of its files, bottom to top; x_* stands for x_...
 levels='
 0 plat plat_*
-1 slot stat trace uio
+1 slot stat ticks timerq trace uio
 2 lock wait bell
 3 arena heap
 4 cache
 5 msg msg_* msgutil msgext kmem
 6 queue qfields flow band runq sched
 7 callout bufcall
-8 group perim putnext plumb
+8 callback group perim putnext plumb
 9 registry conf modload autopush link
 10 head head_* calls streamio receive fd process reap helper tune dump ustreams
 '

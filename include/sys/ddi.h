@@ -12,6 +12,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stream.h>
+#include <time.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -26,6 +27,33 @@ void *kmem_alloc(size_t size, int flag) USTR_SYM(kmem_alloc);
 void *kmem_zalloc(size_t size, int flag) USTR_SYM(kmem_zalloc);
 /* size must be what was asked for; p NULL with size 0 is allowed. */
 void kmem_free(void *p, size_t size) USTR_SYM(kmem_free);
+
+/*
+ * Time is counted in clock ticks of 1/100 s.  The conversions round up, and
+ * give the largest or smallest clock_t where the result does not fit.
+ */
+clock_t drv_usectohz(clock_t usec) USTR_SYM(drv_usectohz);
+clock_t drv_msectohz(clock_t msec) USTR_SYM(drv_msectohz);
+clock_t drv_hztousec(clock_t ticks) USTR_SYM(drv_hztousec);
+clock_t drv_hztomsec(clock_t ticks) USTR_SYM(drv_hztomsec);
+
+/*
+ * Call func(arg) once, ticks from now or a little later, without a perimeter,
+ * in the process that registered it.  An id, or 0: no memory.  untimeout: the
+ * routine is not running when it returns, and will not be; the ticks that were
+ * left, or -1 if it had run already.  May wait for a running routine; holding
+ * perimeters is allowed, as long as two routines do not cancel one another.
+ */
+typedef int toid_t;
+typedef toid_t timeout_id_t;
+timeout_id_t timeout(void (*func)(void *), void *arg, clock_t ticks) USTR_SYM(timeout);
+clock_t untimeout(timeout_id_t id) USTR_SYM(untimeout);
+/* The same inside q's inner perimeter; never after qprocsoff(), which ends it. */
+timeout_id_t qtimeout(queue_t *q, void (*func)(void *), void *arg, clock_t ticks)
+	USTR_SYM(qtimeout);
+clock_t quntimeout(queue_t *q, timeout_id_t id) USTR_SYM(quntimeout);
+/* Sleep for so long: open and close routines only; the perimeter stays held. */
+void delay(clock_t ticks) USTR_SYM(delay);
 
 /* Device numbers: 32 bits of major, 32 of minor. */
 dev_t makedevice(unsigned int maj, unsigned int min) USTR_SYM(makedevice);

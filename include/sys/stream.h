@@ -32,6 +32,7 @@ struct qband;
 struct stdata;
 struct perim;
 struct runq;
+struct callout;
 
 /* ---- messages ------------------------------------------------------- */
 
@@ -233,7 +234,8 @@ typedef struct queue {
 	unsigned int q_want;	/* A  private: a writer was refused */
 	unsigned int q_urgent;	/* A  private: merge before the next message */
 	unsigned int q_pace;	/* S  private: size of the last list taken */
-	size_t q_spare2[2];
+	size_t q_spare2[1];
+	struct callout *q_calls; /* A  private: callbacks to come (read queue) */
 
 	/* Line 3, counts and limits. */
 	size_t q_count;		/* Q  bytes queued */
@@ -398,6 +400,24 @@ mblk_t *dupmsg(mblk_t *mp) USTR_SYM(dupmsg);
 /* A copy with data of its own; offset within the buffer is kept. */
 mblk_t *copyb(mblk_t *bp) USTR_SYM(copyb);
 mblk_t *copymsg(mblk_t *mp) USTR_SYM(copymsg);
+
+/*
+ * Call func(arg) once, as soon as a message of size bytes (a message header) can
+ * be had: those of one size in the order of registration, in the process that
+ * registered it.  An id, or 0: no room to remember it, use timeout().  unbufcall:
+ * the routine is not running when it returns, and will not be.
+ */
+typedef int bcid_t;
+typedef bcid_t bufcall_id_t;
+bufcall_id_t bufcall(size_t size, unsigned int pri, void (*func)(void *), void *arg)
+	USTR_SYM(bufcall);
+bufcall_id_t esbbcall(unsigned int pri, void (*func)(void *), void *arg)
+	USTR_SYM(esbbcall);
+void unbufcall(bufcall_id_t id) USTR_SYM(unbufcall);
+/* The same inside q's inner perimeter; never after qprocsoff(), which ends it. */
+bufcall_id_t qbufcall(struct queue *q, size_t size, unsigned int pri, void (*func)(void *),
+	void *arg) USTR_SYM(qbufcall);
+void qunbufcall(struct queue *q, bufcall_id_t id) USTR_SYM(qunbufcall);
 
 /* ---- messages: handling ---------------------------------------------- */
 
