@@ -5,8 +5,11 @@
 # Sum the results that "make check" left in the build directories.  A Check
 # program counts as its cases, from the line it ends with:
 #	100%: Checks: 12, Failures: 0, Errors: 0
-# and its cases that did nothing say so on lines "skipped: ...".  Any other
-# test, and a program that died before that line, counts as one.  Prints
+# and its cases that did nothing say so on lines "skipped: ...".  A test that
+# speaks the Test Anything Protocol counts as its lines
+#	ok 3 - sentence
+# and "not ok", and a line with "# SKIP" as skipped.  Any other test, and a
+# program that died before that line, counts as one.  Prints
 #	N passed, N failed, N skipped
 # and fails when a test failed or when nothing ran.
 set -eu
@@ -36,6 +39,11 @@ done | awk '
 			bad += part[3] + part[4]
 		} else if (line ~ /^skipped: /)
 			skips++
+		else if (line ~ /^(not )?ok [0-9]+ - /) {
+			cases++
+			bad += line ~ /^not /
+			skips += line ~ /^ok .* # SKIP/
+		}
 	}
 	close(log_)
 
