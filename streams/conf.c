@@ -3,11 +3,12 @@
 #include "registry.h"
 
 extern struct streamtab pipeinfo, echoinfo, nulsinfo;
-extern struct streamtab pipemodinfo, nullmodinfo;
+extern struct streamtab pipemodinfo, nullmodinfo, testmodinfo;
 
 const struct conf conf_table[] = {
 	{ "pipemod", &pipemodinfo, D_MP, false },
 	{ "nullmod", &nullmodinfo, D_MP, false },
+	{ "testmod", &testmodinfo, D_MP | D_MTQPAIR, false },
 	{ "pipe", &pipeinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "echo", &echoinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "nuls", &nulsinfo, D_MP | USTR_INDEPENDENT, true },
