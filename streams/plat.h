@@ -151,14 +151,16 @@ void plat_sigpipe(void);	/* SIGPIPE for the calling thread */
 /* USTREAMS_CHECK=1: every bad pointer of a program is EFAULT. */
 extern bool plat_checked;
 
+/* Where user memory ends: the kernel keeps the last page below 2^47 free. */
+#define USER_END (((uintptr_t)1 << 47) - 4096)
+
 /* Can this range be user memory at all?  Needs no system call. */
 INLINE bool
 plat_judge(const void *p, size_t n)
 {
 	uintptr_t a = (uintptr_t)p;
 
-	return n == 0 || (a >= 4096 && a < ((uintptr_t)1 << 47) &&
-		n <= ((uintptr_t)1 << 47) - a);
+	return n == 0 || (a >= 4096 && a < USER_END && n <= USER_END - a);
 }
 
 /* Copy from or to user memory: 0 or EFAULT (checked mode: any bad pointer). */
