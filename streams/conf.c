@@ -3,11 +3,13 @@
 #include "registry.h"
 
 extern struct streamtab pipeinfo, echoinfo, nulsinfo;
-extern struct streamtab pipemodinfo, nullmodinfo, testmodinfo;
+extern struct streamtab pipemodinfo, nullmodinfo, testmodinfo, srvmodinfo, bufmodinfo;
 
 const struct conf conf_table[] = {
 	{ "pipemod", &pipemodinfo, D_MP, false },
 	{ "nullmod", &nullmodinfo, D_MP, false },
+	{ "srvmod", &srvmodinfo, D_MP, false },
+	{ "bufmod", &bufmodinfo, D_MP | D_MTQPAIR, false },
 	{ "testmod", &testmodinfo, D_MP | D_MTQPAIR, false },
 	{ "pipe", &pipeinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "echo", &echoinfo, D_MP | USTR_INDEPENDENT, true },
