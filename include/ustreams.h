@@ -28,9 +28,11 @@ extern "C" {
 /* ---- streams ------------------------------------------------------------ */
 
 /*
- * Open /dev/streams/<driver>[/minor] or /dev/streams/clone/<driver>; oflag as
- * open(2).  A descriptor, or -1: EAGAIN (no slot) EINVAL EMFILE ENOENT ENOSR
- * ENXIO, or what the driver's open routine returned.
+ * Open /dev/streams/<driver>[/minor], /dev/streams/clone/<driver> or a FIFO
+ * made with mkfifo(3); oflag as open(2).  A blocking open of a FIFO sleeps until
+ * the other side is opened.  A descriptor, or -1: EACCES EAGAIN (no slot)
+ * EINTR EINVAL EMFILE ENOENT ENOSR ENXIO, what path look-up gives, or what the
+ * driver's open routine returned.
  */
 int str_open(const char *path, int oflag, ...);
 /* A pipe: two streams, each end reads and writes.  EFAULT EMFILE ENOSR. */

@@ -4,6 +4,7 @@
 
 extern struct streamtab pipeinfo, echoinfo, nulsinfo;
 extern struct streamtab pipemodinfo, nullmodinfo, testmodinfo, srvmodinfo, bufmodinfo;
+extern struct streamtab fifoinfo;
 
 const struct conf conf_table[] = {
 	{ "pipemod", &pipemodinfo, D_MP, false },
@@ -12,6 +13,7 @@ const struct conf conf_table[] = {
 	{ "bufmod", &bufmodinfo, D_MP | D_MTQPAIR, false },
 	{ "testmod", &testmodinfo, D_MP | D_MTQPAIR, false },
 	{ "pipe", &pipeinfo, D_MP | USTR_INDEPENDENT, true },
+	{ "fifo", &fifoinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "echo", &echoinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "nuls", &nulsinfo, D_MP | USTR_INDEPENDENT, true },
 	{ NULL, NULL, 0, false },

@@ -15,7 +15,7 @@ static const struct flagname queue_flags[] = { { QENAB, "ENAB" }, { QHLIST, "INS
 static const struct flagname head_states[] = { { SD_HUP, "HUNGUP" }, { SD_BROKEN, "BROKEN" },
 	{ SD_RDERR, "RDERR" }, { SD_WRERR, "WRERR" }, { SD_PLEX, "LINKED" },
 	{ SD_CLOSING, "CLOSING" }, { SD_MREAD, "MREAD" }, { SD_NDEL, "NDELAY" },
-	{ SD_DELIM, "DELIM" }, { 0, NULL } };
+	{ SD_DELIM, "DELIM" }, { SD_NOWRITER, "NOWRITER" }, { 0, NULL } };
 
 static void
 flags(FILE *to, const struct flagname *fn, unsigned int set)
@@ -57,16 +57,19 @@ head_dump(struct call *c, FILE *to)
 	fprintf(to, "stream %u: %s, %u pushed, %u open", sd->sd_id,
 		sd->sd_kind == HEAD_PIPE ? "pipe" : sd->sd_reg->re_name,
 		ld_rlx(&sd->sd_pushed), ld_rlx(&sd->sd_opens));
-	if (sd->sd_kind == HEAD_DEVICE)
+	if (sd->sd_kind != HEAD_PIPE)
 		fprintf(to, ", minor %u", ld_rlx(&sd->sd_minor));
 	flags(to, head_states, ld_rlx(&sd->sd_state));
 	fprintf(to, "\n");
 	pair(to, "stream head", head_wq(sd));
-	for (q = head_wq(sd)->q_next; q != NULL && q->q_stream == sd; q = q->q_next)
+	for (q = head_next(sd, head_wq(sd)); q != NULL; q = head_next(sd, q))
 		pair(to, head_entry(q)->re_name, q);
 	if (sd->sd_mate != NULL)
 		fprintf(to, "  ~ other end: stream %u\n", sd->sd_mate->sd_id);
 	else if (sd->sd_kind == HEAD_PIPE)
 		fprintf(to, "  ~ other end: closed\n");
+	else if (sd->sd_kind == HEAD_FIFO)
+		fprintf(to, "  ~ its own end: %u read, %u write\n", ld_rlx(&sd->sd_readers),
+			ld_rlx(&sd->sd_writers));
 	return ferror(to) ? EIO : 0;
 }

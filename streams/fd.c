@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* fd.c: the descriptor table; entering and sleeping; labels as in fd.h. */
 #include "fd.h"
+#include "head_fifo.h"
 #include "heap.h"
 #include "helper.h"
 
@@ -196,6 +197,8 @@ file_finish(struct file *f, bool drain)
 		error = plumb_quiesce(head_group(sd));
 		if (error != 0)
 			return error;
+		if (f->f_side != 0)
+			fifo_leave(f);
 		f->f_closing = head_lastclose(sd) ? FILE_LAST : FILE_QUIET;
 	}
 	if (f->f_closing == FILE_LAST)
@@ -242,6 +245,15 @@ file_rele(struct file *f, bool drain)
 {
 	if (fas(&f->f_ref, 1u) == 1 && file_finish(f, drain) != 0)
 		unclosed_add(f);
+}
+
+void
+fd_giveup(struct file *f)
+{
+	if (f->f_head != NULL)
+		file_rele(f, false);
+	else
+		heap_free(f, sizeof(*f));
 }
 
 /* The entry of fd, its chunk made if it was not there; NULL without memory. */

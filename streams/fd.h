@@ -46,7 +46,7 @@ struct file {
 	struct file *f_next;	/* R  on head_root's list of unfinished closes */
 	uint64_t f_gen;		/* C  never given twice: the address may be */
 	uint32_t f_closing;	/* O  FILE_*: how far its close has come */
-	uint32_t f_spare;
+	uint32_t f_side;	/* R  FIFO: what it is counted as (head_fifo.h) */
 };
 
 enum { FILE_OPEN, FILE_QUIET, FILE_LAST };
@@ -161,8 +161,10 @@ call_access(struct call *c, uint32_t minds)
 
 /* An empty table for process slot p, which keeps it for its next life: 0 or ENOMEM. */
 int fd_init(struct proc *p);
-/* A new file for head sd (its sd_opens counted), or NULL. */
+/* A new file for head sd (its sd_opens counted), or NULL; sd may come later. */
 struct file *fd_file(struct stdata *sd, int oflag);
+/* The one reference to a file that gets no descriptor is given up. */
+void fd_giveup(struct file *f);
 /* A descriptor for f, at least min; takes over one reference: it or -errno. */
 int fd_install(struct file *f, int min, bool cloexec);
 int fd_dup(int fd, int min, bool cloexec);

@@ -124,7 +124,7 @@ head_alloc(struct group *g, uint32_t kind)
 	sd = &ho->ho_sd;
 	sd->sd_rq = ho->ho_q;
 	sd->sd_kind = kind;
-	sd->sd_wopt = kind == HEAD_PIPE ? 0 : SNDZERO;
+	sd->sd_wopt = kind == HEAD_DEVICE ? SNDZERO : 0;
 	sd->sd_ropt = RNORM | RPROTNORM;
 	sd->sd_cltime = (uint32_t)head_root->hr_cltime;
 	sd->sd_id = faa(&head_root->hr_nextid, 1u) + 1;
@@ -236,10 +236,9 @@ head_entry(const queue_t *q)
 struct regent *
 head_module(struct stdata *sd, uint32_t i)
 {
-	queue_t *q = head_wq(sd)->q_next;
+	queue_t *q = head_wq(sd);
 
-	for (; q != NULL && q->q_stream == sd && !(q->q_kind & (QK_DRIVER | QK_DEADEND));
-	     q = q->q_next)
+	while ((q = head_next(sd, q)) != NULL && !(q->q_kind & QK_DRIVER))
 		if (i-- == 0)
 			return head_entry(q);
 	return NULL;

@@ -19,6 +19,7 @@
  *   open ──M_HANGUP──► SD_HUP ──M_UNHANGUP──► open          put_hangup
  *   open ──M_ERROR───► SD_RDERR, SD_WRERR ──M_ERROR 0──► open   put_error
  *   open ──peer's last close──► SD_HUP | SD_BROKEN          head_dismantle
+ *   FIFO: SD_BROKEN, SD_NOWRITER ◄──► open   fifo_leave, fifo_open
  *   open ──own last close──► SD_CLOSING ──► freed           head_dismantle
  *
  * Life: made by head_alloc, kept by the open files that refer to it (sd_opens)
@@ -36,6 +37,7 @@
 #include "wait.h"
 
 #define CLASS_HEAD 16	/* cache of stream heads */
+#define NODE_CHAINS 64	/* of the table of named nodes */
 #define WRITE_CUT 65536 /* a longer write is more than one message, bytes */
 
 struct stdata {
@@ -60,7 +62,7 @@ struct stdata {
 	uint32_t sd_opens;	/* A  open files */
 	uint32_t sd_pushed;	/* T  modules */
 	uint32_t sd_anchor;	/* T  depth below which a pop needs privilege */
-	uint32_t sd_kind;	/* C  HEAD_PIPE, HEAD_DEVICE */
+	uint32_t sd_kind;	/* C  HEAD_* */
 	uint32_t sd_minor;	/* C */
 	uint32_t sd_cltime;	/* A  close time, ms */
 	uint32_t sd_id;		/* C  number, for people */
@@ -70,6 +72,11 @@ struct stdata {
 	struct stdata *sd_nextopen; /* R  next open stream of the driver */
 	uid_t sd_uid;		/* C  who made it */
 	gid_t sd_gid;		/* C */
+	struct node *sd_node;	/* C  a FIFO's name (head_fifo.h) */
+	uint32_t sd_readers;	/* R  open files that read from a FIFO */
+	uint32_t sd_writers;	/* R  that write to it */
+	uint32_t sd_ropened;	/* A  times it was opened for reading */
+	uint32_t sd_wopened;	/* A  and for writing */
 
 	/* The ioctl dialogue (head_str.c); guard I is sd_ilock. */
 	uint32_t sd_ilock LINE_ALIGNED; /* A */
@@ -82,19 +89,21 @@ struct stdata {
 	struct waitq sd_iwait;	/* A  who waits for an answer or for the turn */
 };
 
-enum { HEAD_PIPE, HEAD_DEVICE };
+enum { HEAD_PIPE, HEAD_DEVICE, HEAD_FIFO };
 
 /* sd_state */
 #define SD_HUP 0x01	/* hung up */
-#define SD_BROKEN 0x02	/* pipe: the other end is gone */
+#define SD_BROKEN 0x02	/* pipe: the other end is gone; FIFO: nobody reads */
 #define SD_RDERR 0x04	/* M_ERROR for the read side */
 #define SD_WRERR 0x08	/* for the write side */
 #define SD_PLEX 0x10	/* linked below a multiplexor */
 #define SD_CLOSING 0x20	/* last close has begun */
+#define SD_NOWRITER 0x40 /* FIFO: nobody writes */
+#define SD_END (SD_HUP | SD_NOWRITER) /* drained, a read gives the end of file */
 #define SD_MREAD 0x100	/* a read that finds nothing sends M_READ */
 #define SD_NDEL 0x200	/* O_NONBLOCK: read and write give 0, not EAGAIN */
 #define SD_DELIM 0x400	/* writes are delimited */
-#define SD_TROUBLE (SD_HUP | SD_BROKEN | SD_RDERR | SD_WRERR | SD_PLEX)
+#define SD_TROUBLE (SD_END | SD_BROKEN | SD_RDERR | SD_WRERR | SD_PLEX)
 
 /* What a call minds (head_access). */
 #define ACC_HUP 0x01	 /* a hang-up: ENXIO */
@@ -131,6 +140,7 @@ struct head_root {
 	uint32_t hr_lock;	/* A */
 	uint64_t hr_filegen;	/* A  files ever made */
 	struct file *hr_unclosed; /* R  closes that a stopped thread held up */
+	struct node *hr_node[NODE_CHAINS]; /* R  named nodes, hashed (node.h) */
 };
 
 extern struct head_root *head_root;
@@ -189,10 +199,24 @@ int head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag
 int head_dispose(struct slot *me, queue_t *wq, int oflag);
 int head_rput(queue_t *q, mblk_t *mp);
 
+/* The pairs below the head, from the top: start with head_wq(sd); NULL at the end. */
+INLINE queue_t *
+head_next(const struct stdata *sd, const queue_t *wq)
+{
+	queue_t *q = wq->q_next;
+
+	return q != NULL && q->q_stream == sd && !(q->q_kind & (QK_READ | QK_DEADEND)) ? q : NULL;
+}
+
 /* ---- head_open.c, head_close.c -------------------------------------------------------- */
 
-/* The stream of a device path, opened once more or newly: 0 or an errno. */
-int head_open(const char *path, int oflag, struct stdata **sdp);
+/*
+ * Open what path leads to, newly or once more, for the new file f, whose
+ * f_head is set: 0, or an errno; then the caller gives f up (fd_giveup).
+ */
+int head_open(const char *path, int oflag, struct file *f);
+/* Run the open routines of an open stream again: 0 or an errno. */
+int head_reopen(struct stdata *sd, int oflag);
 /* Nothing leads to sd any more: neither queues nor the run list. */
 void head_detach(struct slot *me, struct stdata *sd);
 /* Off the driver's list and freed; not in any group, nothing below it left. */

@@ -10,19 +10,22 @@
  *   C5 a pipe: M_HANGUP to the other end, SD_BROKEN, both bottoms cut off
  *   C6 off the driver's list, freed; the group too, with its last stream
  *
+ * A FIFO's name goes with C1, so that the next open makes a new one.
+ *
  * A stopped thread inside the group or a perimeter would hold this up: then
  * the step returns ETIME with the stream whole as far as it still is, the file
  * goes on head_root's list, and a helper takes it up again (file_unclosed).
  */
 #include "fd.h"
 #include "head.h"
+#include "node.h"
 
 /* ---- C3 ---------------------------------------------------------------------------- */
 
 static bool
 writes_left(struct stdata *sd)
 {
-	for (queue_t *q = head_wq(sd)->q_next; q != NULL && q->q_stream == sd; q = q->q_next)
+	for (queue_t *q = head_next(sd, head_wq(sd)); q != NULL; q = head_next(sd, q))
 		if (ld_acq(&q->q_first) != NULL || ld_acq(&q->q_pfirst) != NULL)
 			return true;
 	return false;
@@ -106,8 +109,12 @@ delist(struct slot *me, struct stdata *sd)
 void
 head_scrap(struct stdata *sd)
 {
-	if (sd->sd_reg != NULL)
+	if (sd->sd_kind == HEAD_DEVICE)
 		delist(slot_self(), sd);
+	if (sd->sd_kind == HEAD_FIFO) {
+		node_free(sd->sd_node);
+		registry_rele(sd->sd_reg);
+	}
 	head_free(sd);
 }
 
@@ -126,9 +133,9 @@ head_dismantle(struct stdata *sd, int oflag, bool drain)
 		drain_writes(me, sd);
 	while (error == 0 && head_module(sd, 0) != NULL) /* C4 */
 		error = head_dispose(me, head_wq(sd)->q_next, oflag);
-	if (error == 0 && sd->sd_reg != NULL)
+	if (error == 0 && sd->sd_kind == HEAD_DEVICE)
 		error = head_dispose(me, head_wq(sd)->q_next, oflag);
-	else if (error == 0)
+	else if (error == 0 && sd->sd_kind == HEAD_PIPE)
 		hang_up(me, sd); /* C5 */
 	if (error != 0) {
 		head_plumb_leave(sd);
@@ -154,6 +161,8 @@ head_lastclose(struct stdata *sd)
 	last = --sd->sd_opens == 0;
 	if (last)
 		f_or(&sd->sd_state, SD_CLOSING); /* C1 */
+	if (last && sd->sd_kind == HEAD_FIFO)
+		node_remove(sd->sd_node);
 	lock_leave(me, &registry->rg_lock);
 	return last;
 }

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * head_open.c: device paths, and opening what they name.
+ * head_open.c: paths, and opening what they name.
  *
  *   /dev/streams/<driver>           minor 0
  *   /dev/streams/<driver>/<minor>
  *   /dev/streams/clone/<driver>     the next free minor
+ *   any other                       a FIFO made with mkfifo
  *
- * Nothing of this exists on disk.  A minor that is open already is opened once
- * more: its open routines run again, nothing is stacked.
+ * Nothing of the first three exists on disk.  A minor that is open already is
+ * opened once more: its open routines run again, nothing is stacked.
  */
-#include "fd.h"
-#include "head.h"
+#include "head_fifo.h"
 
 #include <string.h>
 #include <sys/ddi.h>
@@ -26,24 +26,13 @@ struct devname {
 	bool dn_clone;
 };
 
-/* Not one of ours: whatever it is, it is no stream. */
+/* What follows DIR. */
 static int
-other(const char *path)
+parse(const char *p, struct devname *dn)
 {
-	struct stat st;
-
-	return stat(path, &st) == 0 ? ENXIO : errno;
-}
-
-static int
-parse(const char *path, struct devname *dn)
-{
-	const char *p, *end;
+	const char *end;
 
 	memset(dn, 0, sizeof(*dn));
-	if (strncmp(path, DIR, sizeof(DIR) - 1) != 0)
-		return other(path);
-	p = path + sizeof(DIR) - 1;
 	dn->dn_clone = strncmp(p, CLONE, sizeof(CLONE) - 1) == 0;
 	if (dn->dn_clone)
 		p += sizeof(CLONE) - 1;
@@ -182,20 +171,21 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	plumb_exit(me);
 	if (error != 0)
 		head_scrap(sd);
-	*sdp = sd;
+	else
+		*sdp = sd;
 	return error;
 }
 
-/* Run the open routines of an open stream again. */
-static int
-open_again(struct slot *me, struct stdata *sd, int oflag)
+int
+head_reopen(struct stdata *sd, int oflag)
 {
-	dev_t dev = makedevice(sd->sd_reg->re_major, sd->sd_minor);
+	struct slot *me = slot_self();
+	dev_t dev = sd->sd_reg != NULL ? makedevice(sd->sd_reg->re_major, sd->sd_minor) : 0;
 	queue_t *q;
 	int error = 0;
 
 	head_enter(me, sd);
-	for (q = head_wq(sd)->q_next; error == 0 && q != NULL && q->q_stream == sd; q = q->q_next)
+	for (q = head_next(sd, head_wq(sd)); error == 0 && q != NULL; q = head_next(sd, q))
 		error = head_callopen(me, RD(q), &dev, oflag,
 			q->q_kind & QK_DRIVER ? 0 : MODOPEN);
 	head_plumb_leave(sd);
@@ -203,41 +193,83 @@ open_again(struct slot *me, struct stdata *sd, int oflag)
 	return error;
 }
 
-int
-head_open(const char *path, int oflag, struct stdata **sdp)
+/* A minor of re, joined or made: 0 and its stream, or an errno. */
+static int
+open_minor(struct regent *re, const struct devname *dn, int oflag, struct file *f, bool *joined)
 {
 	struct slot *me = slot_self();
+	unsigned int step = 0;
+
+	for (;;) {
+		bool busy = false;
+		int error;
+
+		*joined = false;
+		if (!dn->dn_clone)
+			f->f_head = join(me, re, (uint32_t)dn->dn_minor, &busy);
+		if (f->f_head != NULL) {
+			*joined = true;
+			return 0;
+		}
+		error = busy ? EAGAIN : open_new(me, re, dn, oflag, &f->f_head);
+		if (error != EAGAIN || (!busy && dn->dn_clone))
+			return error;
+		plat_backoff(&step);
+	}
+}
+
+/* FIFOs go by nodes, and meet. */
+static int
+open_fifo(struct regent *re, const struct devname *dn, int oflag, struct file *f)
+{
+	struct plat_path pp;
+
+	fifo_device(re, (uint32_t)dn->dn_minor, dn->dn_clone, &pp);
+	registry_rele(re);
+	return fifo_open(&pp, oflag, f);
+}
+
+static int
+open_device(const char *name, int oflag, struct file *f)
+{
 	struct devname dn;
 	struct regent *re;
-	unsigned int step = 0;
-	int error = parse(path, &dn);
-	bool busy;
+	int error = parse(name, &dn);
+	bool joined;
 
 	if (error != 0)
 		return error;
 	re = registry_hold(dn.dn_driver, dn.dn_len, REG_DRIVER);
 	if (re == NULL)
 		return ENOENT;
-	for (;;) {
-		struct stdata *sd = NULL;
+	if (strcmp(re->re_name, "fifo") == 0)
+		return open_fifo(re, &dn, oflag, f);
+	error = open_minor(re, &dn, oflag, f, &joined);
+	if (error != 0 || joined)
+		registry_rele(re); /* an open stream has a use of its own */
+	return error == 0 && joined ? head_reopen(f->f_head, oflag) : error;
+}
 
-		busy = false;
-		if (!dn.dn_clone)
-			sd = join(me, re, (uint32_t)dn.dn_minor, &busy);
-		if (sd != NULL) {
-			registry_rele(re); /* the stream has its own use */
-			error = open_again(me, sd, oflag);
-			if (error != 0)
-				head_abandon(sd);
-			*sdp = sd;
-			return error;
-		}
-		error = busy ? EAGAIN : open_new(me, re, &dn, oflag, sdp);
-		if (error != EAGAIN || (!busy && dn.dn_clone))
-			break;
-		plat_backoff(&step);
-	}
+static int
+open_path(const char *path, int oflag, struct file *f)
+{
+	struct plat_path pp;
+	int denied, error = plat_pathfind(path, oflag, &pp, &denied);
+
 	if (error != 0)
-		registry_rele(re);
-	return error;
+		return error;
+	if (!S_ISFIFO(pp.pp_mode))
+		return ENXIO; /* whatever it is, it is no stream */
+	return denied != 0 ? denied : fifo_open(&pp, oflag, f);
+}
+
+int
+head_open(const char *path, int oflag, struct file *f)
+{
+	ASSERT(f->f_head == NULL);
+	if ((oflag & O_ACCMODE) == O_ACCMODE)
+		return EINVAL;
+	if (strncmp(path, DIR, sizeof(DIR) - 1) == 0)
+		return open_device(path + sizeof(DIR) - 1, oflag, f);
+	return open_path(path, oflag, f);
 }

@@ -24,6 +24,7 @@
 #endif
 #include "bell.h"
 #include "calls.h"
+#include "head_fifo.h"
 #include "helper.h"
 #include "plat_event.h"
 
@@ -113,6 +114,8 @@ head_events(struct call *c, short events)
 		got |= POLLERR;
 	if (state & SD_HUP)
 		return got | POLLHUP;
+	if (c->c_head->sd_kind == HEAD_FIFO)
+		got |= fifo_events(c->c_head);
 	return got | (write_events(c, events) & events);
 }
 

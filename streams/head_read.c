@@ -43,7 +43,7 @@ receive_slow(struct call *c, struct receive *r, bool hup)
 {
 	if (ran_something(c) || announce_read(c, r))
 		return 0;
-	if (hup || (ld_seq(&c->c_head->sd_state) & SD_HUP)) {
+	if (hup || (ld_seq(&c->c_head->sd_state) & SD_END)) {
 		r->r_eof = hup; /* else: it came just now, look once more */
 		return 0;
 	}
@@ -64,8 +64,8 @@ head_receive(struct call *c, struct receive *r)
 
 	r->r_eof = false;
 	for (;;) {
-		/* A hang-up seen before the queue was found empty is the end. */
-		bool hup = (ld_seq(&c->c_head->sd_state) & SD_HUP) != 0;
+		/* The end, if seen before the queue was found empty. */
+		bool hup = (ld_seq(&c->c_head->sd_state) & SD_END) != 0;
 
 		error = call_access(c, ACC_READ);
 		if (unlikely(error != 0))

@@ -10,6 +10,7 @@
 #endif
 #include "calls.h"
 #include "msg.h"
+#include "node.h"
 #include "plat_event.h"
 
 #include <errno.h>
@@ -50,7 +51,6 @@ int
 str_open(const char *path, int oflag, ...)
 {
 	struct slot *me = slot_self();
-	struct stdata *sd;
 	struct file *f;
 	char mine[PATH_MAX];
 	int error, fd;
@@ -60,14 +60,15 @@ str_open(const char *path, int oflag, ...)
 	if (inside())
 		return fail(EDEADLK);
 	error = plat_copystr(mine, path, sizeof(mine));
-	if (error == 0)
-		error = head_open(mine, oflag, &sd);
 	if (error != 0)
 		return fail(error);
-	f = fd_file(sd, oflag);
-	if (f == NULL) {
-		head_abandon(sd);
+	f = fd_file(NULL, oflag);
+	if (f == NULL)
 		return fail(ENOSR);
+	error = head_open(mine, oflag, f);
+	if (error != 0) {
+		fd_giveup(f);
+		return fail(error);
 	}
 	fd = fd_install(f, 0, oflag & O_CLOEXEC);
 	return fd >= 0 ? fd : fail(-fd);
@@ -459,6 +460,30 @@ str_dup2(int fd, int to)
 	return dup2(fd, to);
 }
 
+/* What a stream looks like; a FIFO of the file system looks like its file. */
+static void
+describe(const struct stdata *sd, struct stat *st)
+{
+	const struct plat_path *pp = sd->sd_node != NULL ? &sd->sd_node->nd_path : NULL;
+
+	st->st_mode = (sd->sd_kind == HEAD_DEVICE ? S_IFCHR : S_IFIFO) | 0600;
+	st->st_nlink = 1;
+	st->st_uid = sd->sd_uid;
+	st->st_gid = sd->sd_gid;
+	st->st_ino = sd->sd_id;
+	st->st_blksize = 4096;
+	if (sd->sd_reg != NULL)
+		st->st_rdev = makedevice(sd->sd_reg->re_major, sd->sd_minor);
+	if (pp == NULL || pp->pp_dev == NODE_DEVICE)
+		return;
+	st->st_dev = pp->pp_dev;
+	st->st_ino = pp->pp_ino;
+	st->st_mode = pp->pp_mode;
+	st->st_uid = pp->pp_uid;
+	st->st_gid = pp->pp_gid;
+	st->st_rdev = 0;
+}
+
 int
 str_fstat(int fd, struct stat *st)
 {
@@ -468,14 +493,7 @@ str_fstat(int fd, struct stat *st)
 
 	if (error != 0)
 		return error == ENOSTR ? fstat(fd, st) : fail(error);
-	mine.st_mode = (c.c_head->sd_kind == HEAD_PIPE ? S_IFIFO : S_IFCHR) | 0600;
-	mine.st_nlink = 1;
-	mine.st_uid = c.c_head->sd_uid;
-	mine.st_gid = c.c_head->sd_gid;
-	mine.st_ino = c.c_head->sd_id;
-	mine.st_blksize = 4096;
-	if (c.c_head->sd_reg != NULL)
-		mine.st_rdev = makedevice(c.c_head->sd_reg->re_major, c.c_head->sd_minor);
+	describe(c.c_head, &mine);
 	error = plat_judge(st, sizeof(*st)) ? plat_copyout(st, &mine, sizeof(mine)) : EFAULT;
 	call_leave(&c);
 	return error == 0 ? 0 : fail(error);

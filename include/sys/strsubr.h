@@ -11,9 +11,12 @@
 /*
  * Weld the bottoms of two stream heads (their read queues) together, so that
  * what one writes the other reads.  Both are fresh: nobody else knows them.
+ * A head may be welded to itself.
  */
 void strweld(queue_t *a, queue_t *b);
 /* Join two new stream heads to a pipe: drivers/pipe.c. */
 void pipe_join(queue_t *a, queue_t *b);
+/* Make a new stream head (its read queue) a FIFO: drivers/fifo.c. */
+void fifo_join(queue_t *q);
 
 #endif

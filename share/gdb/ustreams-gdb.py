@@ -89,6 +89,7 @@ HEAD_STATES = {
     "SD_WRERR": 0x08,
     "SD_PLEX": 0x10,
     "SD_CLOSING": 0x20,
+    "SD_NOWRITER": 0x40,
 }
 LIMITS = {
     "FD_INLINE": 64,
@@ -335,10 +336,11 @@ def stream_lines(sd):
     try:
         top = sd["sd_rq"] + 1
         lines += head_pair(top, "stream head")
-        # In use as far as the queues belong to this stream.
+        # In use as far as the write queues belong to this stream; a FIFO turns round.
         below, trouble = chain(top["q_next"], "q_next", 256)
         for wq in below:
-            if address(wq["q_stream"]) != address(top["q_stream"]):
+            if (address(wq["q_stream"]) != address(top["q_stream"])
+                    or int(wq["q_kind"]) & KINDS["QK_READ"]):
                 trouble = ""
                 break
             lines += head_pair(wq, queue_name(wq))

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* node.c: the table of named nodes. */
+#include "node.h"
+#include "heap.h"
+
+static struct node **
+chain(const struct plat_path *pp)
+{
+	uint64_t h = (pp->pp_ino ^ pp->pp_dev << 7) * 0x9e3779b97f4a7c15u;
+
+	return &head_root->hr_node[h >> 58];
+}
+
+static bool
+same(const struct plat_path *a, const struct plat_path *b)
+{
+	return a->pp_ino == b->pp_ino && a->pp_dev == b->pp_dev && a->pp_born == b->pp_born;
+}
+
+struct node *
+node_find(const struct plat_path *pp, uint32_t kind)
+{
+	struct node *nd = *chain(pp);
+
+	LOCK_HELD(&registry->rg_lock);
+	while (nd != NULL && (nd->nd_kind != kind || !same(&nd->nd_path, pp)))
+		nd = nd->nd_next;
+	IMPLY(nd != NULL, !(ld_rlx(&nd->nd_head->sd_state) & SD_CLOSING));
+	return nd;
+}
+
+void
+node_add(struct node *nd)
+{
+	struct node **link = chain(&nd->nd_path);
+
+	ASSERT(node_find(&nd->nd_path, nd->nd_kind) == NULL);
+	nd->nd_next = *link;
+	*link = nd;
+}
+
+void
+node_remove(struct node *nd)
+{
+	struct node **link = chain(&nd->nd_path);
+
+	LOCK_HELD(&registry->rg_lock);
+	while (*link != NULL && *link != nd)
+		link = &(*link)->nd_next;
+	ASSERT(*link == nd);
+	if (*link == nd)
+		*link = nd->nd_next;
+}
+
+struct node *
+node_alloc(const struct plat_path *pp, uint32_t kind, struct stdata *sd)
+{
+	struct node *nd = heap_zalloc(sizeof(*nd));
+
+	if (nd == NULL)
+		return NULL;
+	nd->nd_path = *pp;
+	nd->nd_kind = kind;
+	nd->nd_head = sd;
+	return nd;
+}
+
+void
+node_free(struct node *nd)
+{
+	heap_free(nd, sizeof(*nd));
+}
