@@ -27,7 +27,7 @@ count_threads(const struct proc *p, int *live, int *dead)
 	for (uint32_t i = 1; i < top; i++) {
 		struct slot *s = slot_at(i);
 
-		if (s == NULL || ld_acq(&s->sl_state) == SLOT_FREE ||
+		if (s == NULL || ld_acq(&s->sl_state) != SLOT_LIVE ||
 		    ld_rlx(&s->sl_proc) != p->pr_id)
 			continue;
 		if (slot_dead(s))
@@ -60,6 +60,8 @@ bury_threads(struct proc *p)
 		struct slot *s = slot_at(i);
 		uint32_t key = s != NULL ? ld_acq(&s->sl_key) : 0;
 
+		if (s != NULL)
+			slot_unclaim(s, p);
 		if (s == NULL || ld_rlx(&s->sl_proc) != p->pr_id || !slot_takedead(s, key))
 			continue;
 		if (ld_acq(&s->sl_home) == NULL)

@@ -132,7 +132,7 @@ slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp)
 
 		if (s == NULL)
 			return ENOMEM;
-		if (ld_rlx(&s->sl_state) != SLOT_FREE || !cas(&s->sl_state, &state, SLOT_CLAIMED))
+		if (ld_rlx(&s->sl_state) != SLOT_FREE || !cas(&s->sl_state, &state, SLOT_CLAIM(p)))
 			continue;
 		hold_life(s);
 		s->sl_proc = p->pr_id;
@@ -171,4 +171,12 @@ slot_bury(struct slot *s)
 	st_rel(&s->sl_visiting, NULL);
 	st_rel(&s->sl_pslot, NULL);
 	st_rel(&s->sl_state, SLOT_FREE);
+}
+
+void
+slot_unclaim(struct slot *s, const struct proc *p)
+{
+	uint32_t claim = SLOT_CLAIM(p);
+
+	(void)cas(&s->sl_state, &claim, (uint32_t)SLOT_FREE);
 }

@@ -70,7 +70,9 @@ struct slot {
 	struct magpair sl_mag[NCLASS]; /* O */
 } LINE_ALIGNED;
 
+/* A claim says whose it is: his process may die before the slot lives. */
 enum { SLOT_FREE, SLOT_CLAIMED, SLOT_LIVE };
+#define SLOT_CLAIM(p) (SLOT_CLAIMED | (p)->pr_id << 8)
 
 /* sl_sleep: not at all; on that word; in poll(2), by a bell (bell.h). */
 enum { SLEEP_NOT, SLEEP_FUTEX, SLEEP_POLL };
@@ -194,5 +196,7 @@ void slot_release(struct slot *s);
  */
 bool slot_takedead(struct slot *s, uint32_t key);
 void slot_bury(struct slot *s);
+/* Give s free if the dead process p was just claiming it. */
+void slot_unclaim(struct slot *s, const struct proc *p);
 
 #endif
