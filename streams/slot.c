@@ -152,6 +152,7 @@ void
 slot_release(struct slot *s)
 {
 	ASSERT(ld_rlx(&s->sl_home) == NULL);
+	st_rel(&s->sl_state, SLOT_CLAIM(s->sl_pslot));
 	st_rel(&s->sl_pslot, NULL);
 	pthread_mutex_unlock(&s->sl_alive);
 	st_rel(&s->sl_state, SLOT_FREE);
