@@ -118,7 +118,7 @@ enum { HEAD_PIPE, HEAD_DEVICE, HEAD_FIFO };
 #define ACC_PLUMB (ACC_HUP | ACC_RDERR | ACC_WRERR)
 
 /* What ends the wait of a reader, of a writer, of who asks: not the others' trouble. */
-#define SD_RDSTOP (SD_HUP | SD_RDERR | SD_PLEX)
+#define SD_RDSTOP (SD_END | SD_RDERR | SD_PLEX)
 #define SD_WRSTOP (SD_HUP | SD_BROKEN | SD_WRERR | SD_PLEX)
 #define SD_ASKSTOP (SD_HUP | SD_RDERR | SD_WRERR | SD_PLEX)
 
