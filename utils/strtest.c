@@ -128,31 +128,35 @@ run_script(const struct script *s)
 enum { OPT_TIMEOUT = 256, OPT_SLOW, OPT_ONLY, OPT_IN_PROCESS, OPT_HELP, OPT_VERSION };
 
 static const struct option longs[] = {{"timeout", required_argument, NULL, OPT_TIMEOUT},
-    {"slow", required_argument, NULL, OPT_SLOW}, {"only", required_argument, NULL, OPT_ONLY},
-    {"in-process", no_argument, NULL, OPT_IN_PROCESS}, {"help", no_argument, NULL, OPT_HELP},
-    {"version", no_argument, NULL, OPT_VERSION}, {NULL, 0, NULL, 0}};
+    {"slow", required_argument, NULL, OPT_SLOW},
+    {"only", required_argument, NULL, OPT_ONLY},
+    {"in-process", no_argument, NULL, OPT_IN_PROCESS},
+    {"help", no_argument, NULL, OPT_HELP}, {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0}};
 
 static void
 help(void)
 {
 	struct pool p = {NULL};
 
-	puts("usage: strtest [-v] [--timeout SECONDS] [--slow FACTOR] [--only TEXT]\n"
-	     "               [--in-process] SCRIPT|DIRECTORY ...\n"
-	     "       strtest --help | --version\n"
-	     "  -v                 show each command\n"
-	     "  --timeout SECONDS  how long a case may take; default 10\n"
-	     "  --slow FACTOR      multiply all time limits\n"
-	     "  --only TEXT        run only cases whose sentences contain TEXT\n"
-	     "  --in-process       do not fork for a case\n"
-	     "exit status: 0 all cases ok, 1 a case failed, 2 a mistake in a script or option\n"
-	     "structure:");
+	puts(
+	    "usage: strtest [-v] [--timeout SECONDS] [--slow FACTOR] [--only TEXT]\n"
+	    "               [--in-process] SCRIPT|DIRECTORY ...\n"
+	    "       strtest --help | --version\n"
+	    "  -v                 show each command\n"
+	    "  --timeout SECONDS  how long a case may take; default 10\n"
+	    "  --slow FACTOR      multiply all time limits\n"
+	    "  --only TEXT        run only cases whose sentences contain TEXT\n"
+	    "  --in-process       do not fork for a case\n"
+	    "exit status: 0 all cases ok, 1 a case failed, 2 a mistake in a script or option\n"
+	    "structure:");
 	printf(" %s\nverbs:\n", parser_structures());
 	for (size_t i = 0; forms_verb(i) != NULL; i++)
 		printf("  %s\n", forms_usage(&p, forms_verb(i), NULL));
 	printf("commands of ioctl:\n");
 	for (size_t i = 0; i < forms_ioctl.n; i++)
-		printf("  %s\n", forms_usage(&p, forms_find("ioctl"), &forms_ioctl.forms[i]));
+		printf("  %s\n",
+		    forms_usage(&p, forms_find("ioctl"), &forms_ioctl.forms[i]));
 	pool_free(&p);
 }
 
@@ -164,7 +168,8 @@ read_positive(const char *name, const char *text, double *to)
 	*to = strtod(text, &end);
 	if (end != text && *end == '\0' && isfinite(*to) && *to > 0 && *to <= 1e6)
 		return true;
-	complain("%s: '%s' is not legal; legal: a number above 0, up to 1000000", name, text);
+	complain(
+	    "%s: '%s' is not legal; legal: a number above 0, up to 1000000", name, text);
 	return false;
 }
 
@@ -172,10 +177,12 @@ static int
 bad_option(int got, char **argv)
 {
 	if (got == ':')
-		complain("%s: the value is missing; --help lists options", argv[optind - 1]);
+		complain(
+		    "%s: the value is missing; --help lists options", argv[optind - 1]);
 	else
-		complain("%s: no such option; legal: -v --timeout --slow --only --in-process "
-			 "--help --version",
+		complain(
+		    "%s: no such option; legal: -v --timeout --slow --only --in-process "
+		    "--help --version",
 		    argv[optind - 1]);
 	return EXIT_BROKEN;
 }
@@ -189,7 +196,8 @@ read_option(int got, char **argv)
 		options.verbose = true;
 		return -1;
 	case OPT_TIMEOUT:
-		return read_positive("--timeout", optarg, &options.timeout) ? -1 : EXIT_BROKEN;
+		return read_positive("--timeout", optarg, &options.timeout) ? -1
+									    : EXIT_BROKEN;
 	case OPT_SLOW:
 		return read_positive("--slow", optarg, &options.slow) ? -1 : EXIT_BROKEN;
 	case OPT_ONLY:
@@ -216,7 +224,8 @@ main(int argc, char **argv)
 	const char *slow = getenv("STRTEST_SLOW");
 	int got, status = -1;
 
-	if (slow != NULL && *slow != '\0' && !read_positive("STRTEST_SLOW", slow, &options.slow))
+	if (slow != NULL && *slow != '\0' &&
+	    !read_positive("STRTEST_SLOW", slow, &options.slow))
 		return EXIT_BROKEN;
 	opterr = 0;
 	while (status == -1 && (got = getopt_long(argc, argv, ":v", longs, NULL)) != -1)
@@ -224,7 +233,8 @@ main(int argc, char **argv)
 	if (status != -1)
 		return status;
 	if (optind == argc) {
-		complain("which script? legal: names of scripts and directories, -; or --help");
+		complain(
+		    "which script? legal: names of scripts and directories, -; or --help");
 		return EXIT_BROKEN;
 	}
 	for (int i = optind; i < argc; i++)

@@ -59,7 +59,8 @@ new_actor(struct run *r, const struct command *c)
 	actors = a;
 	pthread_mutex_unlock(&actors_lock);
 	if (a->slot == NULL)
-		run_broken(r, c->at, "there are %d threads and children already", MAX_SLOTS);
+		run_broken(
+		    r, c->at, "there are %d threads and children already", MAX_SLOTS);
 	return a;
 }
 
@@ -75,8 +76,8 @@ find(struct run *r, const struct expr *name)
 		all = pool_printf(&r->pool, "%s %s", all, a->name);
 	pthread_mutex_unlock(&actors_lock);
 	if (a == NULL)
-		run_broken(r, name->at, "no thread or child is called '%s'; legal:%s", name->text,
-		    *all != '\0' ? all : " none was started yet");
+		run_broken(r, name->at, "no thread or child is called '%s'; legal:%s",
+		    name->text, *all != '\0' ? all : " none was started yet");
 	return a;
 }
 
@@ -274,11 +275,12 @@ asleep(const struct slot *s)
 	long before, after;
 	const struct command *at = atomic_load(&s->at);
 
-	if (!atomic_load(&s->in_verb) || atomic_load(&s->tid) == 0 || state_of(s, &before) != 'S')
+	if (!atomic_load(&s->in_verb) || atomic_load(&s->tid) == 0 ||
+	    state_of(s, &before) != 'S')
 		return false;
 	nanosleep(&t, NULL);
-	return state_of(s, &after) == 'S' && before == after && atomic_load(&s->in_verb) &&
-	    atomic_load(&s->at) == at;
+	return state_of(s, &after) == 'S' && before == after &&
+	    atomic_load(&s->in_verb) && atomic_load(&s->at) == at;
 }
 
 static void

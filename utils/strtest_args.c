@@ -23,7 +23,8 @@ arg_fd(struct run *r, const struct command *c, int i)
 {
 	const struct expr *e = arg_at(c, i);
 
-	return e->kind == EXPR_NAME ? handles_fd(r, e->at, e->text) : (int)expr_number(r, e);
+	return e->kind == EXPR_NAME ? handles_fd(r, e->at, e->text)
+				    : (int)expr_number(r, e);
 }
 
 const char *
@@ -131,7 +132,8 @@ key_data(struct run *r, const struct command *c, const char *key, struct value *
 }
 
 void *
-key_pointer(struct run *r, const struct command *c, const char *key, const void *otherwise)
+key_pointer(
+    struct run *r, const struct command *c, const char *key, const void *otherwise)
 {
 	return (void *)(intptr_t)key_number(r, c, key, (intptr_t)otherwise);
 }
@@ -141,18 +143,21 @@ key_pointer(struct run *r, const struct command *c, const char *key, const void 
 static long long
 scaled(struct run *r, const struct expr *e, long long otherwise)
 {
-	return (long long)((double)(e == NULL ? otherwise : expr_number(r, e)) * options.slow);
+	return (long long)((double)(e == NULL ? otherwise : expr_number(r, e)) *
+	    options.slow);
 }
 
 long long
-time_within(struct run *r, const struct command *c, struct outcome *o, long long otherwise)
+time_within(
+    struct run *r, const struct command *c, struct outcome *o, long long otherwise)
 {
 	o->waited = true;
 	return scaled(r, c->within, otherwise);
 }
 
 long long
-time_lasting(struct run *r, const struct command *c, struct outcome *o, long long otherwise)
+time_lasting(
+    struct run *r, const struct command *c, struct outcome *o, long long otherwise)
 {
 	o->waited = true;
 	return c->lasting == NULL ? otherwise : expr_number(r, c->lasting);
@@ -177,5 +182,6 @@ guarded_check(struct run *r, const char *room, size_t n)
 	for (int i = 0; i < GUARD; i++)
 		if ((unsigned char)room[n + (size_t)i] != GUARD_BYTE)
 			run_failed(r, "nothing is written behind the buffer",
-			    pool_printf(&r->pool, "byte %d behind it was overwritten", i));
+			    pool_printf(
+				&r->pool, "byte %d behind it was overwritten", i));
 }

@@ -14,11 +14,11 @@ enum { MAX_FIELDS = 16 };
 
 struct outcome {
 	struct value result;
-	int error;	      /* 0: no error, and result holds */
-	bool must_give;	      /* without an arrow the result must be default_result */
+	int error;	/* 0: no error, and result holds */
+	bool must_give; /* without an arrow the result must be default_result */
 	long long default_result;
-	bool waited;	      /* the verb has used up "within" itself */
-	bool done;	      /* the verb has judged the result itself */
+	bool waited; /* the verb has used up "within" itself */
+	bool done;   /* the verb has judged the result itself */
 	int nfields;
 	struct {
 		const char *name;
@@ -39,21 +39,22 @@ int arg_signal(struct run *r, const struct command *c, int i);
 const char *arg_path(struct run *r, const struct command *c, int i);
 
 const struct expr *key_at(const struct command *c, const char *key); /* or NULL */
-bool key_given(const struct command *c, const char *key); /* a key or a flag */
+bool key_given(const struct command *c, const char *key);	     /* a key or a flag */
 long long key_number(
     struct run *r, const struct command *c, const char *key, long long otherwise);
 /* false: it is not there, or none */
 bool key_data(struct run *r, const struct command *c, const char *key, struct value *v);
 /* The pointer that was given for key, or otherwise. */
-void *key_pointer(struct run *r, const struct command *c, const char *key, const void *otherwise);
+void *key_pointer(
+    struct run *r, const struct command *c, const char *key, const void *otherwise);
 /* "any" was given. */
 bool key_any(const struct command *c, const char *key);
 
 /* Microseconds of within, after, for: or otherwise; scaled by --slow. */
-long long time_within(struct run *r, const struct command *c, struct outcome *o,
-    long long otherwise);
-long long time_lasting(struct run *r, const struct command *c, struct outcome *o,
-    long long otherwise);
+long long time_within(
+    struct run *r, const struct command *c, struct outcome *o, long long otherwise);
+long long time_lasting(
+    struct run *r, const struct command *c, struct outcome *o, long long otherwise);
 
 /* ---- memory that calls write to ---------------------------------------------------- */
 
@@ -70,8 +71,8 @@ void out_field(struct outcome *o, const char *name, struct value v);
 void out_number(struct outcome *o, const char *name, long long n);
 /* Does it give what the command says?  Else run_failed(). */
 void outcome_check(struct run *r, const struct command *c, struct outcome *o);
-void outcome_timing(struct run *r, const struct command *c, const struct outcome *o,
-    long long took);
+void outcome_timing(
+    struct run *r, const struct command *c, const struct outcome *o, long long took);
 
 /* ---- descriptors by name -------------------------------------------------------------- */
 

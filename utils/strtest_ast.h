@@ -29,15 +29,15 @@ struct expr {
 	const char *text;
 	size_t len;
 	struct expr *left, *right;
-	struct expr *next;   /* in a list of parts or arguments */
+	struct expr *next; /* in a list of parts or arguments */
 	struct place at;
-	const char *source;  /* as it was written */
+	const char *source; /* as it was written */
 };
 
 /* What a result or a field must be. */
 struct wanted {
 	enum { WANT_VALUE, WANT_BIND, WANT_ANY, WANT_NONE } kind;
-	const char *name;    /* WANT_BIND: of the variable */
+	const char *name; /* WANT_BIND: of the variable */
 	struct expr *value;
 	struct wanted *next; /* the alternative after "or" */
 };
@@ -81,26 +81,26 @@ struct condition {
 struct command {
 	void (*run)(struct run *r, const struct command *c);
 	struct place at;
-	const char *source;	   /* the first line of it, as written */
+	const char *source; /* the first line of it, as written */
 	struct command *next;
-	bool structure;		   /* not a verb */
+	bool structure; /* not a verb */
 
 	/* verbs */
 	const struct form *form;
-	const struct form *sub;	   /* the row of an ioctl command */
+	const struct form *sub; /* the row of an ioctl command */
 	struct expr *args;
 	int nargs;
 	struct pair *keys;
 	bool arrow;
-	struct wanted *results;	   /* alternatives */
+	struct wanted *results; /* alternatives */
 	struct pair *fields;
 
 	/* timing; NULL: not given */
 	struct expr *within, *after, *lasting;
 
 	/* structure */
-	const char *name;	   /* of a variable, procedure, child */
-	struct expr *value;	   /* sentence, count, list of values */
+	const char *name;   /* of a variable, procedure, child */
+	struct expr *value; /* sentence, count, list of values */
 	struct expr *value2;
 	int op;
 	struct condition condition;

@@ -57,8 +57,8 @@ case_report_places(struct run *r)
 		const struct command *c = atomic_load(&s->at);
 
 		if (atomic_load(&s->used) && !atomic_load(&s->finished) && c != NULL)
-			run_report(r, "  %s is at %s:%d: %s", s->name, c->at.file, c->at.line,
-			    c->source);
+			run_report(r, "  %s is at %s:%d: %s", s->name, c->at.file,
+			    c->at.line, c->source);
 	}
 }
 
@@ -319,8 +319,8 @@ in_this_process(
 static struct shared *
 new_shared(void)
 {
-	struct shared *s = mmap(NULL, sizeof(*s), PROT_READ | PROT_WRITE,
-	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct shared *s = mmap(
+	    NULL, sizeof(*s), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 
 	if (s == MAP_FAILED) {
 		complain("no memory for a case: %s", strerror(errno));
@@ -339,7 +339,8 @@ interrupted(int sig)
 }
 
 void
-case_run(struct run *outer, const char *sentence, const struct command *block, double timeout)
+case_run(
+    struct run *outer, const char *sentence, const struct command *block, double timeout)
 {
 	const char *where = getenv("TMPDIR");
 	struct run r = {.script = outer->script};
@@ -350,7 +351,8 @@ case_run(struct run *outer, const char *sentence, const struct command *block, d
 	sentence = pool_copy(&pool_forever, sentence, strlen(sentence));
 	r.shared = new_shared();
 	r.tmp = pool_printf(&pool_forever, "%s/strtest.%d.%d",
-	    where != NULL && *where != '\0' ? where : "/tmp", (int)getpid(), totals.number);
+	    where != NULL && *where != '\0' ? where : "/tmp", (int)getpid(),
+	    totals.number);
 	run_copy_variables(&r, outer);
 	if (options.in_process)
 		in_this_process(&r, sentence, block, timeout);

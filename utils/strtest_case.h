@@ -26,9 +26,9 @@ enum { MAX_SLOTS = 128, MAX_WORDS = 64, WORD_LEN = 32 };
 /* Who takes part: the case itself, threads, children. */
 struct slot {
 	atomic_int used;
-	atomic_int tid;		/* thread in the kernel, 0 before it runs */
+	atomic_int tid; /* thread in the kernel, 0 before it runs */
 	atomic_int pid;
-	atomic_bool in_verb;	/* within a call */
+	atomic_bool in_verb; /* within a call */
 	atomic_bool finished;
 	_Atomic(const struct command *) at; /* the same address in each process */
 	char name[WORD_LEN];
@@ -36,11 +36,11 @@ struct slot {
 
 /* In memory that the children share. */
 struct shared {
-	atomic_int failed;  /* something was not as it should be */
-	atomic_int broken;  /* a mistake in the script */
+	atomic_int failed; /* something was not as it should be */
+	atomic_int broken; /* a mistake in the script */
 	atomic_int skipped;
-	char reason[256];   /* of the skip */
-	atomic_flag lock;   /* of words */
+	char reason[256]; /* of the skip */
+	atomic_flag lock; /* of words */
 	int nwords;
 	struct {
 		char name[WORD_LEN];
@@ -55,7 +55,8 @@ struct slot *case_slot(struct shared *s, const char *name);
 /* The whole script as one case. */
 void case_whole(struct run *r, const struct script *s);
 /* One case: prints its line. */
-void case_run(struct run *r, const char *sentence, const struct command *block, double timeout);
+void case_run(
+    struct run *r, const char *sentence, const struct command *block, double timeout);
 /* Totals so far, and the plan line. */
 int case_plan(void);
 /* A script from here on counts as skipped. */

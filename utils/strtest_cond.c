@@ -88,8 +88,8 @@ has_module(struct run *r, const char *word)
 static bool
 has_driver(struct run *r, const char *word)
 {
-	int fd = str_open(pool_printf(&r->pool, "/dev/streams/clone/%s", word),
-	    O_RDWR | O_NONBLOCK);
+	int fd = str_open(
+	    pool_printf(&r->pool, "/dev/streams/clone/%s", word), O_RDWR | O_NONBLOCK);
 
 	if (fd == -1)
 		return false;
@@ -166,7 +166,8 @@ cond_holds(struct run *r, const struct condition *c)
 	if (c->left != NULL)
 		return cond_compare(r, c->left, c->op, c->right);
 	if (c->test != NULL)
-		return c->test->takes_name ? holds_elsewhere(r, c) : c->test->holds(r, c->other);
+		return c->test->takes_name ? holds_elsewhere(r, c)
+					   : c->test->holds(r, c->other);
 	return version_says(c->word, c->other);
 }
 
@@ -188,6 +189,6 @@ cond_words(struct pool *p, const struct condition *c)
 		    operator_text(p, c->op), c->right->source);
 	if (c->test == NULL)
 		return pool_printf(p, "%s%s=%s", unless, c->word, c->other);
-	return pool_printf(
-	    p, "%s%s%s%s", unless, c->word, c->other ? " " : "", c->other ? c->other : "");
+	return pool_printf(p, "%s%s%s%s", unless, c->word, c->other ? " " : "",
+	    c->other ? c->other : "");
 }

@@ -17,7 +17,8 @@ const struct test *cond_find(const char *name);
 const char *cond_names(struct pool *p);
 bool cond_holds(struct run *r, const struct condition *c);
 /* Does a comparison hold?  op as in strtest_lex.h. */
-bool cond_compare(struct run *r, const struct expr *left, int op, const struct expr *right);
+bool cond_compare(
+    struct run *r, const struct expr *left, int op, const struct expr *right);
 /* As a sentence, for the reason of a skip. */
 const char *cond_words(struct pool *p, const struct condition *c);
 /* May streams cross a fork here? */

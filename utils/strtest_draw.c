@@ -34,7 +34,9 @@ first_message(struct pool *p, int fd)
 	if (k.flags != RS_HIPRI)
 		str_ioctl(fd, I_GETBAND, &band);
 	return pool_printf(p, "  first message:%s%s%s%s",
-	    k.flags == RS_HIPRI ? " hipri" : band > 0 ? pool_printf(p, " band=%d", band) : "",
+	    k.flags == RS_HIPRI ? " hipri"
+		: band > 0	? pool_printf(p, " band=%d", band)
+				: "",
 	    part(p, "ctl", &k.ctlbuf), part(p, "data", &k.databuf),
 	    k.ctlbuf.len < PEEKED && k.databuf.len < PEEKED ? "" : " ...");
 }

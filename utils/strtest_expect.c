@@ -45,8 +45,8 @@ show_result(struct run *r, const struct outcome *o)
 	if (o->error != 0) {
 		const char *name = names_errno(o->error);
 
-		return pool_printf(&r->pool, "%s (%s)", name != NULL ? name : "an unknown errno",
-		    strerror(o->error));
+		return pool_printf(&r->pool, "%s (%s)",
+		    name != NULL ? name : "an unknown errno", strerror(o->error));
 	}
 	return value_show(&r->pool, &o->result);
 }
@@ -84,11 +84,11 @@ show_expected(struct run *r, const struct command *c)
 	const char *text = "";
 
 	for (const struct wanted *w = c->results; w != NULL; w = w->next)
-		text = pool_printf(
-		    &r->pool, "%s%s%s", text, w == c->results ? "" : " or ", show_wanted(r, w));
+		text = pool_printf(&r->pool, "%s%s%s", text,
+		    w == c->results ? "" : " or ", show_wanted(r, w));
 	for (const struct pair *f = c->fields; f != NULL; f = f->next)
-		text = pool_printf(&r->pool, "%s%s%s=%s", text, *text != '\0' ? " " : "", f->key,
-		    show_wanted(r, f->wanted));
+		text = pool_printf(&r->pool, "%s%s%s=%s", text, *text != '\0' ? " " : "",
+		    f->key, show_wanted(r, f->wanted));
 	return text;
 }
 
@@ -158,8 +158,8 @@ difference(struct run *r, const struct command *c, const struct outcome *o)
 			continue;
 		v = expr_value(r, f->wanted->value);
 		if (!value_equal(&v, came))
-			text = pool_printf(&r->pool, "%s%s", text,
-			    value_difference(&r->pool, &v, came));
+			text = pool_printf(
+			    &r->pool, "%s%s", text, value_difference(&r->pool, &v, came));
 	}
 	return text;
 }
@@ -202,7 +202,8 @@ outcome_check(struct run *r, const struct command *c, struct outcome *o)
 		good = field_is(r, f, o);
 	if (!good)
 		run_failed(r, show_expected(r, c),
-		    pool_printf(&r->pool, "%s%s", show_outcome(r, o), difference(r, c, o)));
+		    pool_printf(
+			&r->pool, "%s%s", show_outcome(r, o), difference(r, c, o)));
 }
 
 void

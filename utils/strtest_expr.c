@@ -42,7 +42,8 @@ fn_hex(struct run *r, const struct expr *call)
 		if (isspace((unsigned char)text.data[i]))
 			continue;
 		if (!isxdigit((unsigned char)text.data[i]))
-			run_broken(r, call->at, "hex() takes hexadecimal digits and blanks");
+			run_broken(
+			    r, call->at, "hex() takes hexadecimal digits and blanks");
 		pair[digits++ % 2] = text.data[i];
 		if (digits % 2 == 0)
 			to[n++] = (char)strtoul(pair, NULL, 16);
@@ -68,7 +69,8 @@ fn_file(struct run *r, const struct expr *call)
 	do {
 		if (room == len) {
 			room = room * 2 + 65536;
-			to = memcpy(pool_alloc(&r->pool, room), to != NULL ? to : "", len);
+			to = memcpy(
+			    pool_alloc(&r->pool, room), to != NULL ? to : "", len);
 		}
 		n = fread(to + len, 1, room - len, f);
 		len += n;
@@ -127,7 +129,8 @@ numbers(struct run *r, const struct expr *call, size_t size)
 	return value_data(to, n);
 }
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers() and fn_num() take low bytes");
+_Static_assert(
+    __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "numbers() and fn_num() take low bytes");
 
 static struct value
 fn_byte(struct run *r, const struct expr *call)
@@ -157,7 +160,8 @@ static struct value
 fn_sub(struct run *r, const struct expr *call)
 {
 	struct value v = expr_data(r, call->left);
-	size_t from = length_of(r, argument(call, 1)), n = length_of(r, argument(call, 2));
+	size_t from = length_of(r, argument(call, 1)),
+	       n = length_of(r, argument(call, 2));
 
 	if (from > v.len || n > v.len - from)
 		run_broken(r, call->at, "sub(): there are only %zu bytes", v.len);
@@ -281,7 +285,8 @@ check_call(struct pool *p, const struct expr *e, struct place *at)
 
 	if (i == NELEM(functions))
 		return unknown_function(p, e->text);
-	for (const struct expr *a = e->left; a != NULL && wrong == NULL; a = a->next, n++) {
+	for (const struct expr *a = e->left; a != NULL && wrong == NULL;
+	     a = a->next, n++) {
 		if (!functions[i].names)
 			wrong = expr_check(p, a, at);
 		else if (a->kind != EXPR_NAME)
@@ -425,7 +430,8 @@ expr_number(struct run *r, const struct expr *e)
 	struct value v = expr_value(r, e);
 
 	if (v.kind != VALUE_NUMBER)
-		run_broken(r, e->at, "a number must stand here, not %s", value_show(&r->pool, &v));
+		run_broken(r, e->at, "a number must stand here, not %s",
+		    value_show(&r->pool, &v));
 	return v.number;
 }
 

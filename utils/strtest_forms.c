@@ -124,7 +124,8 @@ forms_words(struct pool *p, const char *list)
 	size_t n;
 
 	while (list != NULL && (n = word(&list)) > 0) {
-		all = pool_printf(p, "%s %.*s%s", all, (int)n, list, list[n] == '!' ? "" : "=");
+		all = pool_printf(
+		    p, "%s %.*s%s", all, (int)n, list, list[n] == '!' ? "" : "=");
 		list += strcspn(list, " ");
 	}
 	return *all != '\0' ? all : " none";
@@ -133,9 +134,16 @@ forms_words(struct pool *p, const char *list)
 static const char *
 argument_name(int letter)
 {
-	static const char *const names[] = {['N'] = "new-name", ['H'] = "name",
-	    ['W'] = "word", ['I'] = "number", ['D'] = "data", ['T'] = "duration",
-	    ['S'] = "signal", ['A'] = "child-or-thread", ['C'] = "command", ['E'] = "value",
+	static const char *const names[] = {['N'] = "new-name",
+	    ['H'] = "name",
+	    ['W'] = "word",
+	    ['I'] = "number",
+	    ['D'] = "data",
+	    ['T'] = "duration",
+	    ['S'] = "signal",
+	    ['A'] = "child-or-thread",
+	    ['C'] = "command",
+	    ['E'] = "value",
 	    ['X'] = "data"};
 
 	return names[letter];
@@ -155,7 +163,8 @@ usage_args(struct pool *p, const char *text, const char *args)
 		else if (args[1] == '*')
 			text = pool_printf(p, "%s [%s ...]", text, name);
 		else
-			text = pool_printf(p, "%s %s%s", text, name, args[1] == '+' ? " ..." : "");
+			text = pool_printf(
+			    p, "%s %s%s", text, name, args[1] == '+' ? " ..." : "");
 	}
 	return text;
 }

@@ -140,8 +140,8 @@ handles_close_all(struct handles *h)
 }
 
 void
-handles_each(struct handles *h, void (*fn)(void *arg, const char *name, int fd, bool kernel),
-    void *arg)
+handles_each(struct handles *h,
+    void (*fn)(void *arg, const char *name, int fd, bool kernel), void *arg)
 {
 	for (struct handle *one = h->first; one != NULL; one = one->next)
 		if (!one->closed)

@@ -91,8 +91,8 @@ names_of(struct run *r, const struct str_list *list, int n)
 	const char *all = "";
 
 	for (int i = 0; i < n && i < list->sl_nmods; i++)
-		all = pool_printf(&r->pool, "%s%s%.*s", all, i > 0 ? "," : "", FMNAMESZ + 1,
-		    list->sl_modlist[i].l_name);
+		all = pool_printf(&r->pool, "%s%s%.*s", all, i > 0 ? "," : "",
+		    FMNAMESZ + 1, list->sl_modlist[i].l_name);
 	return all;
 }
 
@@ -156,8 +156,8 @@ io_peek(struct run *r, const struct command *c, struct outcome *o)
 static void
 io_putmsg(struct run *r, const struct command *c, struct outcome *o)
 {
-	struct strpeek k = {
-	    .flags = (uint32_t)key_number(r, c, "flags", key_given(c, "hipri") ? RS_HIPRI : 0)};
+	struct strpeek k = {.flags = (uint32_t)key_number(
+				r, c, "flags", key_given(c, "hipri") ? RS_HIPRI : 0)};
 	struct parts p;
 
 	part_put(r, c, &p);
@@ -171,7 +171,7 @@ io_getpmsg(struct run *r, const struct command *c, struct outcome *o)
 {
 	struct strpmsg m = {.band = (int)key_number(r, c, "band", 0),
 	    .flags = (uint32_t)key_number(r, c, "flags",
-		key_given(c, "hipri")	     ? MSG_HIPRI
+		key_given(c, "hipri")	   ? MSG_HIPRI
 		    : key_given(c, "band") ? MSG_BAND
 					   : MSG_ANY)};
 	struct parts p;
@@ -234,14 +234,15 @@ fd_of_key(struct run *r, const struct command *c, const char *key)
 
 	if (e == NULL)
 		return -1;
-	return e->kind == EXPR_NAME ? handles_fd(r, e->at, e->text) : (int)expr_number(r, e);
+	return e->kind == EXPR_NAME ? handles_fd(r, e->at, e->text)
+				    : (int)expr_number(r, e);
 }
 
 static void
 io_fdinsert(struct run *r, const struct command *c, struct outcome *o)
 {
-	struct strfdinsert f = {
-	    .flags = (uint32_t)key_number(r, c, "flags", key_given(c, "hipri") ? RS_HIPRI : 0),
+	struct strfdinsert f = {.flags = (uint32_t)key_number(
+				    r, c, "flags", key_given(c, "hipri") ? RS_HIPRI : 0),
 	    .offset = (int)key_number(r, c, "offset", 0),
 	    .fildes = fd_of_key(r, c, "fd")};
 	struct parts p;
@@ -288,8 +289,10 @@ io_raw(struct run *r, const struct command *c, struct outcome *o)
 
 /* ---- the table ----------------------------------------------------------------------------- */
 
-#define ROW(cmd, run, args, keys, fields) \
-	{#cmd, run, args, "arg:I " keys, fields, NULL, cmd}
+#define ROW(cmd, run, args, keys, fields)                         \
+	{                                                         \
+#cmd, run, args, "arg:I " keys, fields, NULL, cmd \
+	}
 
 static const struct form forms[] = {
     ROW(I_NREAD, io_gives_int, "", "", "value"),
@@ -355,15 +358,16 @@ static const struct form raw = {"a number", io_raw, "", "arg:I data:D", "data", 
 static void
 do_ioctl(struct run *r, const struct command *c, struct outcome *o)
 {
-	bool lacks = c->sub != NULL && strchr(c->sub->args, '?') != NULL && c->nargs <= FIRST &&
-	    c->sub->run != io_list;
+	bool lacks = c->sub != NULL && strchr(c->sub->args, '?') != NULL &&
+	    c->nargs <= FIRST && c->sub->run != io_list;
 
 	if (key_given(c, "arg"))
-		out_call(o, str_ioctl(arg_fd(r, c, 0), command_of(r, c),
-				key_pointer(r, c, "arg", NULL)));
+		out_call(o,
+		    str_ioctl(arg_fd(r, c, 0), command_of(r, c),
+			key_pointer(r, c, "arg", NULL)));
 	else if (lacks)
-		run_broken(r, c->at, "%s needs its argument, or arg=; legal: %s", c->sub->name,
-		    forms_usage(&r->pool, c->form, c->sub));
+		run_broken(r, c->at, "%s needs its argument, or arg=; legal: %s",
+		    c->sub->name, forms_usage(&r->pool, c->form, c->sub));
 	else
 		c->sub->run(r, c, o);
 }
@@ -384,7 +388,9 @@ do_link(struct run *r, const struct command *c, struct outcome *o)
 static void
 do_by_value(struct run *r, const struct command *c, struct outcome *o)
 {
-	out_call(o, str_ioctl(arg_fd(r, c, 0), (int)c->form->number, (int)arg_number(r, c, 1, 0)));
+	out_call(o,
+	    str_ioctl(
+		arg_fd(r, c, 0), (int)c->form->number, (int)arg_number(r, c, 1, 0)));
 }
 
 static void

@@ -130,7 +130,8 @@ take_string(struct lexer *l, struct token *t)
 	t->text = l->text + ++l->at;
 	while (peek(l, 0) != '"') {
 		if (l->at >= l->len || peek(l, 0) == '\n')
-			l->error(l->arg, t->at, "the string has no end; legal: \" on the same line");
+			l->error(l->arg, t->at,
+			    "the string has no end; legal: \" on the same line");
 		l->at += peek(l, 0) == '\\' && l->at + 1 < l->len ? 2 : 1;
 	}
 	t->len = (size_t)(l->text + l->at - t->text);

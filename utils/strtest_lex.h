@@ -13,9 +13,9 @@
 
 enum token_kind {
 	TOK_EOF,
-	TOK_END,      /* newline or semicolon */
-	TOK_NUMBER,   /* number; a duration is one, in microseconds */
-	TOK_STRING,   /* text between quotes, escapes still in it */
+	TOK_END,    /* newline or semicolon */
+	TOK_NUMBER, /* number; a duration is one, in microseconds */
+	TOK_STRING, /* text between quotes, escapes still in it */
 	TOK_NAME,
 	TOK_VARIABLE, /* $name */
 	TOK_BIND,     /* ?name */
@@ -29,10 +29,10 @@ struct token {
 	enum token_kind kind;
 	int op;
 	long long number;
-	const char *text;	     /* name or string, in the script's text */
+	const char *text; /* name or string, in the script's text */
 	size_t len;
 	struct place at;
-	size_t begin, end;	     /* in the script's text */
+	size_t begin, end; /* in the script's text */
 	bool space_before, space_after;
 };
 
@@ -42,12 +42,12 @@ typedef void lex_error(void *arg, struct place at, const char *what);
 struct lexer {
 	const char *text; /* ends with NUL */
 	size_t len;
-	size_t at;	  /* the next character */
+	size_t at; /* the next character */
 	int line;
 	size_t line_begin;
 	const char *file;
 	lex_error *error;
-	void *arg;	  /* of error */
+	void *arg; /* of error */
 };
 
 void lex_begin(struct lexer *l, const char *file, const char *text, size_t len);

@@ -24,8 +24,9 @@ do_write(struct run *r, const struct command *c, struct outcome *o)
 	size_t len = (size_t)key_number(r, c, "len", (long long)v.len);
 
 	/* A copy of just these bytes, so that a sanitizer sees a step too far. */
-	out_call(o, str_write(arg_fd(r, c, 0),
-			key_pointer(r, c, "at", pool_copy(&r->pool, v.data, v.len)), len));
+	out_call(o,
+	    str_write(arg_fd(r, c, 0),
+		key_pointer(r, c, "at", pool_copy(&r->pool, v.data, v.len)), len));
 	o->must_give = true;
 	o->default_result = (long long)len;
 }
@@ -108,7 +109,8 @@ do_readv(struct run *r, const struct command *c, struct outcome *o)
 /* ---- putmsg and getmsg ------------------------------------------------------------------ */
 
 static void
-send_band(struct run *r, const struct command *c, struct outcome *o, const struct parts *p)
+send_band(
+    struct run *r, const struct command *c, struct outcome *o, const struct parts *p)
 {
 	bool high = key_given(c, "hipri");
 	int band = (int)key_number(r, c, "band", 0);
@@ -146,7 +148,9 @@ do_getmsg(struct run *r, const struct command *c, struct outcome *o)
 	int flags = (int)key_number(r, c, "flags", key_given(c, "hipri") ? RS_HIPRI : 0);
 
 	part_get(r, c, &p);
-	out_call(o, getmsg(arg_fd(r, c, 0), p.ctlp, p.datap, key_pointer(r, c, "flagsat", &flags)));
+	out_call(o,
+	    getmsg(
+		arg_fd(r, c, 0), p.ctlp, p.datap, key_pointer(r, c, "flagsat", &flags)));
 	part_fields(r, o, &p);
 	out_number(o, "flags", flags);
 }
@@ -157,11 +161,14 @@ do_getpmsg(struct run *r, const struct command *c, struct outcome *o)
 	struct parts p;
 	int band = (int)key_number(r, c, "band", 0);
 	int flags = (int)key_number(r, c, "flags",
-	    key_given(c, "hipri") ? MSG_HIPRI : key_given(c, "band") ? MSG_BAND : MSG_ANY);
+	    key_given(c, "hipri")      ? MSG_HIPRI
+		: key_given(c, "band") ? MSG_BAND
+				       : MSG_ANY);
 
 	part_get(r, c, &p);
-	out_call(o, getpmsg(arg_fd(r, c, 0), p.ctlp, p.datap, key_pointer(r, c, "bandat", &band),
-			key_pointer(r, c, "flagsat", &flags)));
+	out_call(o,
+	    getpmsg(arg_fd(r, c, 0), p.ctlp, p.datap, key_pointer(r, c, "bandat", &band),
+		key_pointer(r, c, "flagsat", &flags)));
 	part_fields(r, o, &p);
 	out_number(o, "band", band);
 	out_number(o, "flags", flags);
@@ -174,8 +181,9 @@ show_message(struct run *r, const struct parts *p, int band, int flags)
 {
 	struct value ctl = p->ctl.len < 0 ? value_none()
 					  : value_data(p->ctl.buf, (size_t)p->ctl.len);
-	struct value data = p->data.len < 0 ? value_none()
-					    : value_data(p->data.buf, (size_t)p->data.len);
+	struct value data = p->data.len < 0
+	    ? value_none()
+	    : value_data(p->data.buf, (size_t)p->data.len);
 
 	return pool_printf(&r->pool, "%s ctl=%s data=%s",
 	    flags == MSG_HIPRI ? "hipri" : pool_printf(&r->pool, "band=%d", band),
@@ -205,7 +213,8 @@ show_wanted(struct run *r, const struct command *c)
 static bool
 part_is(struct run *r, const struct command *c, const char *key, const struct strbuf *b)
 {
-	struct value want, came = b->len < 0 ? value_none() : value_data(b->buf, (size_t)b->len);
+	struct value want,
+	    came = b->len < 0 ? value_none() : value_data(b->buf, (size_t)b->len);
 
 	if (key_any(c, key))
 		return true;
@@ -296,7 +305,8 @@ static mblk_t *
 whole_message(struct run *r, const struct command *c, int type)
 {
 	struct value ctl, data;
-	bool has_ctl = key_data(r, c, "ctl", &ctl), has_data = key_data(r, c, "data", &data);
+	bool has_ctl = key_data(r, c, "ctl", &ctl),
+	     has_data = key_data(r, c, "data", &data);
 	mblk_t *mp;
 
 	if (!has_ctl && !has_data)
@@ -357,7 +367,8 @@ static const struct form forms[] = {
     {"putpmsg", do_putpmsg, "H", "hipri! flags:I band:I " PART_PUT_KEYS, NULL, NULL, 0},
     {"getmsg", do_getmsg, "H", "hipri! flags:I flagsat:I " PART_GET_KEYS,
 	PART_GET_FIELDS " flags", NULL, 0},
-    {"getpmsg", do_getpmsg, "H", "hipri! flags:I band:I flagsat:I bandat:I " PART_GET_KEYS,
+    {"getpmsg", do_getpmsg, "H",
+	"hipri! flags:I band:I flagsat:I bandat:I " PART_GET_KEYS,
 	PART_GET_FIELDS " band flags", NULL, 0},
     {"expect", do_expect, "H", "hipri! band:X ctl:X data:X", NULL, NULL, 0},
     {"expect-none", do_expect_none, "H", NULL, NULL, NULL, 0},

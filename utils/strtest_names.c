@@ -23,7 +23,10 @@ struct constant {
 	long long value;
 };
 
-#define C(name) {#name, name}
+#define C(name)             \
+	{                   \
+#name, name \
+	}
 
 static const struct constant constants[] = {
     /* commands */
@@ -31,32 +34,32 @@ static const struct constant constants[] = {
     C(I_STR), C(I_SETSIG), C(I_GETSIG), C(I_FIND), C(I_LINK), C(I_UNLINK), C(I_RECVFD),
     C(I_PEEK), C(I_FDINSERT), C(I_SENDFD), C(I_E_RECVFD), C(I_SWROPT), C(I_GWROPT),
     C(I_LIST), C(I_PLINK), C(I_PUNLINK), C(I_ANCHOR), C(I_FLUSHBAND), C(I_CKBAND),
-    C(I_GETBAND), C(I_ATMARK), C(I_SETCLTIME), C(I_GETCLTIME), C(I_CANPUT),
-    C(I_SERROPT), C(I_GERROPT), C(I_ESETSIG), C(I_EGETSIG), C(I_GETMSG), C(I_PUTMSG),
-    C(I_GETPMSG), C(I_PUTPMSG), C(I_PIPE), C(I_FIFO), C(I_ISASTREAM), C(I_FATTACH),
-    C(I_FDETACH), C(I_GET_STRMSGSZ), C(I_GET_STRCTLSZ), C(I_GET_PUSHCNT),
-    C(I_SET_HIWAT), C(I_SET_LOWAT), C(I_GET_HIWAT), C(I_GET_LOWAT),
+    C(I_GETBAND), C(I_ATMARK), C(I_SETCLTIME), C(I_GETCLTIME), C(I_CANPUT), C(I_SERROPT),
+    C(I_GERROPT), C(I_ESETSIG), C(I_EGETSIG), C(I_GETMSG), C(I_PUTMSG), C(I_GETPMSG),
+    C(I_PUTPMSG), C(I_PIPE), C(I_FIFO), C(I_ISASTREAM), C(I_FATTACH), C(I_FDETACH),
+    C(I_GET_STRMSGSZ), C(I_GET_STRCTLSZ), C(I_GET_PUSHCNT), C(I_SET_HIWAT),
+    C(I_SET_LOWAT), C(I_GET_HIWAT), C(I_GET_LOWAT),
     /* arguments of commands */
     C(FLUSHR), C(FLUSHW), C(FLUSHRW), C(FLUSHBAND), C(S_INPUT), C(S_HIPRI), C(S_OUTPUT),
-    C(S_MSG), C(S_ERROR), C(S_HANGUP), C(S_RDNORM), C(S_WRNORM), C(S_RDBAND),
-    C(S_WRBAND), C(S_BANDURG), C(RNORM), C(RMSGD), C(RMSGN), C(RPROTDAT), C(RPROTDIS),
-    C(RPROTNORM), C(RFILL), C(SNDZERO), C(SNDPIPE), C(SNDHOLD), C(RERRNORM),
-    C(RERRNONPERSIST), C(WERRNORM), C(WERRNONPERSIST), C(ANYMARK), C(LASTMARK),
-    C(MUXID_ALL), C(ANYBAND), C(INFTIM), C(FMNAMESZ), C(NOERROR), C(INFPSZ),
+    C(S_MSG), C(S_ERROR), C(S_HANGUP), C(S_RDNORM), C(S_WRNORM), C(S_RDBAND), C(S_WRBAND),
+    C(S_BANDURG), C(RNORM), C(RMSGD), C(RMSGN), C(RPROTDAT), C(RPROTDIS), C(RPROTNORM),
+    C(RFILL), C(SNDZERO), C(SNDPIPE), C(SNDHOLD), C(RERRNORM), C(RERRNONPERSIST),
+    C(WERRNORM), C(WERRNONPERSIST), C(ANYMARK), C(LASTMARK), C(MUXID_ALL), C(ANYBAND),
+    C(INFTIM), C(FMNAMESZ), C(NOERROR), C(INFPSZ),
     /* messages */
     C(RS_HIPRI), C(MSG_HIPRI), C(MSG_ANY), C(MSG_BAND), C(MORECTL), C(MOREDATA),
     C(MSGMARK), C(MSGNOLOOP), C(MSGDELIM),
     /* files */
-    C(O_RDONLY), C(O_WRONLY), C(O_RDWR), C(O_NONBLOCK), C(O_CREAT), C(O_TRUNC),
-    C(O_EXCL), C(O_CLOEXEC), C(O_APPEND), C(O_ACCMODE), C(F_GETFL), C(F_SETFL),
-    C(F_GETFD), C(F_SETFD), C(F_DUPFD), C(F_DUPFD_CLOEXEC), C(F_GETLK), C(FD_CLOEXEC),
-    C(S_IFIFO), C(S_IFCHR), C(S_IFREG), C(SEEK_SET), C(SEEK_CUR), C(SEEK_END),
+    C(O_RDONLY), C(O_WRONLY), C(O_RDWR), C(O_NONBLOCK), C(O_CREAT), C(O_TRUNC), C(O_EXCL),
+    C(O_CLOEXEC), C(O_APPEND), C(O_ACCMODE), C(F_GETFL), C(F_SETFL), C(F_GETFD),
+    C(F_SETFD), C(F_DUPFD), C(F_DUPFD_CLOEXEC), C(F_GETLK), C(FD_CLOEXEC), C(S_IFIFO),
+    C(S_IFCHR), C(S_IFREG), C(SEEK_SET), C(SEEK_CUR), C(SEEK_END),
     /* events, with and without POLL */
-    C(POLLIN), C(POLLOUT), C(POLLPRI), C(POLLERR), C(POLLHUP), C(POLLNVAL),
-    C(POLLRDNORM), C(POLLRDBAND), C(POLLWRNORM), C(POLLWRBAND), C(POLLMSG),
-    {"IN", POLLIN}, {"OUT", POLLOUT}, {"PRI", POLLPRI}, {"ERR", POLLERR},
-    {"HUP", POLLHUP}, {"NVAL", POLLNVAL}, {"RDNORM", POLLRDNORM},
-    {"RDBAND", POLLRDBAND}, {"WRNORM", POLLWRNORM}, {"WRBAND", POLLWRBAND},
+    C(POLLIN), C(POLLOUT), C(POLLPRI), C(POLLERR), C(POLLHUP), C(POLLNVAL), C(POLLRDNORM),
+    C(POLLRDBAND), C(POLLWRNORM), C(POLLWRBAND), C(POLLMSG), {"IN", POLLIN},
+    {"OUT", POLLOUT}, {"PRI", POLLPRI}, {"ERR", POLLERR}, {"HUP", POLLHUP},
+    {"NVAL", POLLNVAL}, {"RDNORM", POLLRDNORM}, {"RDBAND", POLLRDBAND},
+    {"WRNORM", POLLWRNORM}, {"WRBAND", POLLWRBAND},
     /* signal codes */
     C(POLL_IN), C(POLL_OUT), C(POLL_MSG), C(POLL_ERR), C(POLL_PRI), C(POLL_HUP),
     C(SI_USER), C(SI_QUEUE), C(SI_KERNEL), C(SI_TKILL),
@@ -86,16 +89,35 @@ names_errno(int error)
 const char *
 names_signal(int sig)
 {
-	static const char *const full[] = {[SIGHUP] = "SIGHUP", [SIGINT] = "SIGINT",
-	    [SIGQUIT] = "SIGQUIT", [SIGILL] = "SIGILL", [SIGTRAP] = "SIGTRAP",
-	    [SIGABRT] = "SIGABRT", [SIGBUS] = "SIGBUS", [SIGFPE] = "SIGFPE",
-	    [SIGKILL] = "SIGKILL", [SIGUSR1] = "SIGUSR1", [SIGSEGV] = "SIGSEGV",
-	    [SIGUSR2] = "SIGUSR2", [SIGPIPE] = "SIGPIPE", [SIGALRM] = "SIGALRM",
-	    [SIGTERM] = "SIGTERM", [SIGCHLD] = "SIGCHLD", [SIGCONT] = "SIGCONT",
-	    [SIGSTOP] = "SIGSTOP", [SIGTSTP] = "SIGTSTP", [SIGTTIN] = "SIGTTIN",
-	    [SIGTTOU] = "SIGTTOU", [SIGURG] = "SIGURG", [SIGXCPU] = "SIGXCPU",
-	    [SIGXFSZ] = "SIGXFSZ", [SIGVTALRM] = "SIGVTALRM", [SIGPROF] = "SIGPROF",
-	    [SIGWINCH] = "SIGWINCH", [SIGPOLL] = "SIGPOLL", [SIGSYS] = "SIGSYS"};
+	static const char *const full[] = {[SIGHUP] = "SIGHUP",
+	    [SIGINT] = "SIGINT",
+	    [SIGQUIT] = "SIGQUIT",
+	    [SIGILL] = "SIGILL",
+	    [SIGTRAP] = "SIGTRAP",
+	    [SIGABRT] = "SIGABRT",
+	    [SIGBUS] = "SIGBUS",
+	    [SIGFPE] = "SIGFPE",
+	    [SIGKILL] = "SIGKILL",
+	    [SIGUSR1] = "SIGUSR1",
+	    [SIGSEGV] = "SIGSEGV",
+	    [SIGUSR2] = "SIGUSR2",
+	    [SIGPIPE] = "SIGPIPE",
+	    [SIGALRM] = "SIGALRM",
+	    [SIGTERM] = "SIGTERM",
+	    [SIGCHLD] = "SIGCHLD",
+	    [SIGCONT] = "SIGCONT",
+	    [SIGSTOP] = "SIGSTOP",
+	    [SIGTSTP] = "SIGTSTP",
+	    [SIGTTIN] = "SIGTTIN",
+	    [SIGTTOU] = "SIGTTOU",
+	    [SIGURG] = "SIGURG",
+	    [SIGXCPU] = "SIGXCPU",
+	    [SIGXFSZ] = "SIGXFSZ",
+	    [SIGVTALRM] = "SIGVTALRM",
+	    [SIGPROF] = "SIGPROF",
+	    [SIGWINCH] = "SIGWINCH",
+	    [SIGPOLL] = "SIGPOLL",
+	    [SIGSYS] = "SIGSYS"};
 
 	return sig > 0 && (size_t)sig < NELEM(full) ? full[sig] : NULL;
 }
@@ -203,7 +225,7 @@ unsigned int
 names_distance(const char *a, const char *b, unsigned int limit)
 {
 	unsigned int row[64], diagonal, up, la = (unsigned int)strlen(a),
-						lb = (unsigned int)strlen(b);
+					    lb = (unsigned int)strlen(b);
 
 	if (la >= NELEM(row) || lb >= NELEM(row))
 		return limit + 1;

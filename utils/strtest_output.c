@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* strtest_output.c: verbs that only show something. */
-#include <string.h>
+#include <ctype.h>
 
 #include "strtest_args.h"
 #include "strtest_draw.h"
 #include "strtest_expr.h"
 #include "strtest_forms.h"
+
+/* Text as it is; what a terminal should not see as a script writes it. */
+static const char *
+plain(struct run *r, const struct value *v)
+{
+	for (size_t i = 0; v->kind == VALUE_DATA && i < v->len; i++)
+		if (iscntrl((unsigned char)v->data[i]))
+			return value_show(&r->pool, v);
+	return v->kind == VALUE_DATA ? pool_copy(&r->pool, v->data, v->len)
+				     : value_show(&r->pool, v);
+}
 
 static void
 do_print(struct run *r, const struct command *c, struct outcome *o)
@@ -16,10 +27,8 @@ do_print(struct run *r, const struct command *c, struct outcome *o)
 	for (int i = 0; i < c->nargs; i++) {
 		struct value v = expr_value(r, arg_at(c, i));
 
-		text = v.kind == VALUE_DATA
-		    ? pool_printf(&r->pool, "%s%s%.*s", text, i > 0 ? " " : "", (int)v.len, v.data)
-		    : pool_printf(&r->pool, "%s%s%s", text, i > 0 ? " " : "",
-			  value_show(&r->pool, &v));
+		text = pool_printf(
+		    &r->pool, "%s%s%s", text, i > 0 ? " " : "", plain(r, &v));
 	}
 	run_report(r, "%s", text);
 }

@@ -140,7 +140,8 @@ parse_arguments(struct parser *p, struct command *c)
 			refine(p, c, e);
 		}
 	}
-	if (c->nargs < forms_least(c->form->args) + (c->sub ? forms_least(c->sub->args) : 0))
+	if (c->nargs <
+	    forms_least(c->form->args) + (c->sub ? forms_least(c->sub->args) : 0))
 		parser_fail(p, p->tok.at, "%s needs more arguments; legal: %s",
 		    c->form->name, forms_usage(&pool_forever, c->form, c->sub));
 }
@@ -176,7 +177,8 @@ parse_field(struct parser *p, struct command *c)
 
 	f->key = parser_name(&p->tok);
 	f->at = p->tok.at;
-	if (fields == NULL || (strcmp(fields, "*") != 0 && forms_key(fields, f->key) == 0))
+	if (fields == NULL ||
+	    (strcmp(fields, "*") != 0 && forms_key(fields, f->key) == 0))
 		parser_fail(p, f->at, "%s gives no field '%s='; legal:%s",
 		    c->sub != NULL ? c->sub->name : c->form->name, f->key,
 		    forms_words(&pool_forever, fields));
@@ -259,7 +261,8 @@ parser_command(struct parser *p)
 		    p->last_end - begin < len ? p->last_end - begin : len);
 	}
 	if (!parser_at_end(p))
-		parser_fail(p, p->tok.at, "the command should end here; legal: newline ; }");
+		parser_fail(
+		    p, p->tok.at, "the command should end here; legal: newline ; }");
 	return c;
 }
 
@@ -346,5 +349,6 @@ parse_file(const char *file)
 		complain("%s: %s", file, strerror(errno));
 		return NULL;
 	}
-	return parse_text(strcmp(file, "-") == 0 ? "(standard input)" : file, text, len, NULL);
+	return parse_text(
+	    strcmp(file, "-") == 0 ? "(standard input)" : file, text, len, NULL);
 }

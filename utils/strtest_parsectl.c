@@ -24,7 +24,8 @@ static const struct {
 	const char *word;
 	size_t field;
 } timings[] = {{"within", offsetof(struct command, within)},
-    {"after", offsetof(struct command, after)}, {"for", offsetof(struct command, lasting)}};
+    {"after", offsetof(struct command, after)},
+    {"for", offsetof(struct command, lasting)}};
 
 void
 parser_timings(struct parser *p, struct command *c)
@@ -34,8 +35,8 @@ parser_timings(struct parser *p, struct command *c)
 			if (!lex_is(&p->tok, timings[i].word))
 				continue;
 			parser_next(p);
-			*(struct expr **)(void *)((char *)c + timings[i].field) =
-			    parser_checked(p);
+			*(struct expr **)(void *)((char *)c +
+			    timings[i].field) = parser_checked(p);
 			break;
 		}
 	}
@@ -101,7 +102,8 @@ parse_comparison(struct parser *p, struct condition *k)
 {
 	k->left = parser_checked(p);
 	if (!take_comparison(p, &k->op))
-		parser_fail(p, p->tok.at, "a comparison must stand here; legal: == != < <= > >=");
+		parser_fail(
+		    p, p->tok.at, "a comparison must stand here; legal: == != < <= > >=");
 	k->right = parser_checked(p);
 }
 
@@ -120,13 +122,15 @@ parse_test(struct parser *p, struct condition *k)
 			k->other = pool_printf(&pool_forever, "%lld", p->tok.number);
 			parser_next(p);
 		} else {
-			k->other = parser_take_name(p, "the value of a word of the version");
+			k->other = parser_take_name(
+			    p, "the value of a word of the version");
 		}
 		return;
 	}
 	k->test = cond_find(k->word);
 	if (k->test == NULL)
-		parser_fail(p, at, "no such condition: '%s'; legal:%s, word=value, a comparison%s",
+		parser_fail(p, at,
+		    "no such condition: '%s'; legal:%s, word=value, a comparison%s",
 		    k->word, cond_names(&pool_forever),
 		    names_find(k->word, &ignored, &sort) ? " with the number first" : "");
 	if (k->test->takes_name)
@@ -239,14 +243,16 @@ parse_include(struct parser *p, struct command *c)
 	struct lexer outer;
 	struct token after;
 	struct place at = p->tok.at;
-	const char *given = pool_copy(&pool_forever, p->tok.text, p->tok.len), *file, *text;
+	const char *given = pool_copy(&pool_forever, p->tok.text, p->tok.len), *file,
+		   *text;
 	const char *slash = strrchr(p->lex.file, '/');
 	size_t len;
 
 	parser_string(p);
 	file = *given == '/' || slash == NULL
 	    ? given
-	    : pool_printf(&pool_forever, "%.*s/%s", (int)(slash - p->lex.file), p->lex.file, given);
+	    : pool_printf(&pool_forever, "%.*s/%s", (int)(slash - p->lex.file),
+		  p->lex.file, given);
 	if (++p->includes > INCLUDE_DEPTH)
 		parser_fail(p, at, "files include each other");
 	if ((text = parser_read(file, &len)) == NULL)
@@ -306,7 +312,8 @@ names(bool all)
 
 	for (size_t i = 0; i < NELEM(structures); i++)
 		if (all || !structures[i].inside)
-			text = pool_printf(&pool_forever, "%s %s", text, structures[i].name);
+			text = pool_printf(
+			    &pool_forever, "%s %s", text, structures[i].name);
 	return text;
 }
 
@@ -356,8 +363,9 @@ parser_resolve(struct parser *p)
 				break;
 		}
 		if (proc == NULL)
-			parser_fail(p, call->at, "no such procedure: '%s'%s; legal:%s", call->name,
-			    parser_hint(best), *all != '\0' ? all : " none is defined");
+			parser_fail(p, call->at, "no such procedure: '%s'%s; legal:%s",
+			    call->name, parser_hint(best),
+			    *all != '\0' ? all : " none is defined");
 		if (count(proc->value) != count(call->value))
 			parser_fail(p, call->at, "%s takes %d values, not %d", call->name,
 			    count(proc->value), count(call->value));

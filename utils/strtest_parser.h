@@ -22,9 +22,9 @@ struct parser {
 	struct command *calls; /* to be resolved, by .other */
 	int depth;	       /* of cases around */
 	int cases;
-	bool dialogue;	       /* an open block is no mistake */
-	bool open;	       /* the text ended in a block */
-	int includes;	       /* depth of files */
+	bool dialogue; /* an open block is no mistake */
+	bool open;     /* the text ended in a block */
+	int includes;  /* depth of files */
 };
 
 /* Complain about a place and give up this script. */

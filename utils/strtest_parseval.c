@@ -18,7 +18,8 @@ parser_fail(struct parser *p, struct place at, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	complain("%s:%d:%d: %s", at.file, at.line, at.col, pool_vprintf(&pool_forever, fmt, ap));
+	complain("%s:%d:%d: %s", at.file, at.line, at.col,
+	    pool_vprintf(&pool_forever, fmt, ap));
 	va_end(ap);
 	longjmp(p->failed, 1);
 }
@@ -168,14 +169,16 @@ escaped(struct parser *p, const struct token *t, size_t i, size_t *n)
 	*n = 1;
 	if (at != NULL && *at != '\0')
 		return (unsigned char)bytes[at - letters];
-	if (t->text[i] == 'x' && i + 2 < t->len && isxdigit((unsigned char)t->text[i + 1]) &&
+	if (t->text[i] == 'x' && i + 2 < t->len &&
+	    isxdigit((unsigned char)t->text[i + 1]) &&
 	    isxdigit((unsigned char)t->text[i + 2])) {
 		*n = 3;
 		return hex_digit((unsigned char)t->text[i + 1]) * 16 +
 		    hex_digit((unsigned char)t->text[i + 2]);
 	}
 	where.col += (int)i;
-	parser_fail(p, where, "no such escape; legal: \\n \\t \\r \\0 \\e \\a \\b \\xHH \\\" \\\\ \\$");
+	parser_fail(p, where,
+	    "no such escape; legal: \\n \\t \\r \\0 \\e \\a \\b \\xHH \\\" \\\\ \\$");
 }
 
 /* $name or ${name} at text[i]: its part, and how long it was. */
@@ -191,7 +194,8 @@ variable_part(struct parser *p, const struct token *t, size_t i, size_t *n)
 		to++;
 	where.col += (int)i + 1;
 	if (to == from || (braces && (to >= t->len || t->text[to] != '}')))
-		parser_fail(p, where, "a name must follow $ in a string; legal: $name ${name} \\$");
+		parser_fail(p, where,
+		    "a name must follow $ in a string; legal: $name ${name} \\$");
 	e->text = pool_copy(&pool_forever, t->text + from, to - from);
 	e->at = where;
 	*n = to + braces - i;

@@ -29,7 +29,8 @@ put_one(struct run *r, const struct command *c, struct strbuf *b, struct strbuf 
 void
 part_put(struct run *r, const struct command *c, struct parts *p)
 {
-	put_one(r, c, &p->ctl, &p->ctlp, (const char *const[]){"ctl", "ctllen", "ctlat", "ctlbuf"});
+	put_one(r, c, &p->ctl, &p->ctlp,
+	    (const char *const[]){"ctl", "ctllen", "ctlat", "ctlbuf"});
 	put_one(r, c, &p->data, &p->datap,
 	    (const char *const[]){"data", "datalen", "dataat", "databuf"});
 }
@@ -50,10 +51,10 @@ get_one(struct run *r, const struct command *c, struct strbuf *b, struct strbuf 
 void
 part_get(struct run *r, const struct command *c, struct parts *p)
 {
-	p->ctlroom =
-	    get_one(r, c, &p->ctl, &p->ctlp, (const char *const[]){"ctlmax", "ctlat", "ctlbuf"});
-	p->dataroom = get_one(
-	    r, c, &p->data, &p->datap, (const char *const[]){"datamax", "dataat", "databuf"});
+	p->ctlroom = get_one(
+	    r, c, &p->ctl, &p->ctlp, (const char *const[]){"ctlmax", "ctlat", "ctlbuf"});
+	p->dataroom = get_one(r, c, &p->data, &p->datap,
+	    (const char *const[]){"datamax", "dataat", "databuf"});
 }
 
 static void

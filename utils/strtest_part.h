@@ -11,7 +11,8 @@
 #include "strtest_args.h"
 
 /* Keys that part_put() and part_get() look at, for the tables of forms. */
-#define PART_PUT_KEYS "ctl:X data:X ctllen:I datalen:I ctlat:I dataat:I ctlbuf:I databuf:I"
+#define PART_PUT_KEYS \
+	"ctl:X data:X ctllen:I datalen:I ctlat:I dataat:I ctlbuf:I databuf:I"
 #define PART_GET_KEYS "ctlmax:I datamax:I ctlat:I dataat:I ctlbuf:I databuf:I"
 #define PART_GET_FIELDS "ctl data ctllen datalen"
 

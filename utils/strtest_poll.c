@@ -61,7 +61,8 @@ struct set {
 
 /* Put the descriptors of all keys of that name into a set. */
 static void
-fill_set(struct run *r, const struct command *c, const char *key, struct set *s, int *most)
+fill_set(
+    struct run *r, const struct command *c, const char *key, struct set *s, int *most)
 {
 	FD_ZERO(&s->fds);
 	s->given = NULL;
@@ -91,8 +92,8 @@ names_set(struct run *r, const struct command *c, const char *key, const struct 
 		if (strcmp(p->key, key) != 0 || p->value->kind != EXPR_NAME)
 			continue;
 		if (FD_ISSET(handles_fd(r, p->value->at, p->value->text), &s->fds))
-			all = pool_printf(&r->pool, "%s%s%s", all, *all != '\0' ? "," : "",
-			    p->value->text);
+			all = pool_printf(&r->pool, "%s%s%s", all,
+			    *all != '\0' ? "," : "", p->value->text);
 	}
 	return value_text(all);
 }
@@ -102,7 +103,8 @@ do_select(struct run *r, const struct command *c, struct outcome *o)
 {
 	static const char *const keys[] = {"in", "out", "ex"};
 	const struct expr *last = arg_at(c, 0);
-	bool forever = last != NULL && last->kind == EXPR_NAME && strcmp(last->text, "forever") == 0;
+	bool forever = last != NULL && last->kind == EXPR_NAME &&
+	    strcmp(last->text, "forever") == 0;
 	long long us = last == NULL || forever ? 0 : expr_number(r, last);
 	struct timeval tv = {us / 1000000, us % 1000000};
 	struct timespec ts = {us / 1000000, us % 1000000 * 1000};
@@ -116,11 +118,13 @@ do_select(struct run *r, const struct command *c, struct outcome *o)
 	sigemptyset(&mask);
 	if (key_given(c, "mask")) {
 		sigaddset(&mask, (int)key_number(r, c, "mask", 0));
-		out_call(o, str_pselect(most, s[0].given, s[1].given, s[2].given,
-				forever ? NULL : &ts, &mask));
+		out_call(o,
+		    str_pselect(most, s[0].given, s[1].given, s[2].given,
+			forever ? NULL : &ts, &mask));
 	} else {
-		out_call(o, str_select(most, s[0].given, s[1].given, s[2].given,
-				forever ? NULL : &tv));
+		out_call(o,
+		    str_select(
+			most, s[0].given, s[1].given, s[2].given, forever ? NULL : &tv));
 	}
 	for (int i = 0; i < 3 && o->error == 0; i++)
 		out_field(o, keys[i], names_set(r, c, keys[i], &s[i]));

@@ -19,7 +19,8 @@ void *pool_alloc(struct pool *p, size_t n);
 void *pool_zalloc(struct pool *p, size_t n);
 /* A copy of n bytes, with a NUL behind them. */
 char *pool_copy(struct pool *p, const void *from, size_t n);
-__attribute__((format(printf, 2, 3))) char *pool_printf(struct pool *p, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) char *pool_printf(
+    struct pool *p, const char *fmt, ...);
 __attribute__((format(printf, 2, 0))) char *pool_vprintf(
     struct pool *p, const char *fmt, va_list ap);
 void pool_free(struct pool *p);

@@ -55,7 +55,8 @@ run_report(struct run *r, const char *fmt, ...)
 	if (vasprintf(&body, fmt, ap) == -1)
 		body = NULL;
 	va_end(ap);
-	for (rest = body; f != NULL && rest != NULL && (line = strsep(&rest, "\n")) != NULL;)
+	for (rest = body;
+	     f != NULL && rest != NULL && (line = strsep(&rest, "\n")) != NULL;)
 		fprintf(f, "# %s\n", line);
 	free(body);
 	if (f == NULL || fclose(f) != 0)
@@ -91,8 +92,8 @@ run_failed(struct run *r, const char *expected, const char *came)
 	const struct command *c = r->at;
 	char *text;
 
-	if (asprintf(&text, "%s:%d: %s\n  expected: %s\n  came:     %s", c->at.file, c->at.line,
-		c->source, expected, came) == -1)
+	if (asprintf(&text, "%s:%d: %s\n  expected: %s\n  came:     %s", c->at.file,
+		c->at.line, c->source, expected, came) == -1)
 		text = NULL;
 	if (r->frame->quiet) {
 		free(r->frame->why);
@@ -350,8 +351,9 @@ run_skip(struct run *r, const struct command *c)
 {
 	if (cond_holds(r, &c->condition) == c->condition.unless)
 		return;
-	run_skipped(r, c->value != NULL ? expr_word(r, c->value)
-					: cond_words(&r->pool, &c->condition));
+	run_skipped(r,
+	    c->value != NULL ? expr_word(r, c->value)
+			     : cond_words(&r->pool, &c->condition));
 }
 
 void
@@ -365,8 +367,8 @@ run_eventually(struct run *r, const struct command *c)
 	char *why;
 	int stop;
 
-	while ((stop = run_guarded(r, &f, c->block)) == STOP_FAILED && run_now() < until &&
-	    !run_hopeless(r)) {
+	while ((stop = run_guarded(r, &f, c->block)) == STOP_FAILED &&
+	    run_now() < until && !run_hopeless(r)) {
 		run_forget(r, variables);
 		run_nap(&step);
 	}
@@ -398,7 +400,8 @@ run_call(struct run *r, const struct command *c)
 
 	if (++r->depth > CALL_DEPTH)
 		run_broken(r, c->at, "procedures call each other %d deep", CALL_DEPTH);
-	for (const struct expr *e = c->value; e != NULL && n < (int)NELEM(values); e = e->next)
+	for (const struct expr *e = c->value; e != NULL && n < (int)NELEM(values);
+	     e = e->next)
 		values[n++] = expr_value(r, e);
 	for (int i = 0; i < n; i++, name = name->next)
 		run_declare(r, name->text, &values[i]);

@@ -24,8 +24,8 @@ enum stop { STOP_FAILED = 1, STOP_BROKEN, STOP_SKIPPED };
 struct frame {
 	jmp_buf to;
 	struct frame *outer;
-	bool quiet;	/* keep what failed instead of reporting it */
-	char *why;	/* quiet: the last failure, malloc'ed */
+	bool quiet; /* keep what failed instead of reporting it */
+	char *why;  /* quiet: the last failure, malloc'ed */
 };
 
 struct variable {
@@ -36,17 +36,17 @@ struct variable {
 
 struct run {
 	const struct script *script;
-	struct shared *shared;	   /* of the case, NULL outside */
-	struct slot *slot;	   /* of this run in it */
-	struct handles *handles;   /* names of descriptors */
+	struct shared *shared;	    /* of the case, NULL outside */
+	struct slot *slot;	    /* of this run in it */
+	struct handles *handles;    /* names of descriptors */
 	struct variable *variables; /* innermost first */
 	struct frame *frame;
 	const struct command *at;
-	struct pool pool;	   /* until the next command */
-	int report;		   /* descriptor that reports go to */
-	int depth;		   /* of calls of procedures */
-	char *tmp;		   /* $tmp, or NULL while not used */
-	bool draws;		   /* show streams with a failure */
+	struct pool pool; /* until the next command */
+	int report;	  /* descriptor that reports go to */
+	int depth;	  /* of calls of procedures */
+	char *tmp;	  /* $tmp, or NULL while not used */
+	bool draws;	  /* show streams with a failure */
 };
 
 /* ---- running ------------------------------------------------------------------- */
@@ -78,7 +78,8 @@ __attribute__((format(printf, 3, 4))) _Noreturn void run_broken(
     struct run *r, struct place at, const char *fmt, ...);
 _Noreturn void run_skipped(struct run *r, const char *reason);
 /* Write lines to the report; each gets "# " before it. */
-__attribute__((format(printf, 2, 3))) void run_report(struct run *r, const char *fmt, ...);
+__attribute__((format(printf, 2, 3))) void run_report(
+    struct run *r, const char *fmt, ...);
 /* Has the case failed elsewhere? */
 bool run_hopeless(const struct run *r);
 

@@ -99,7 +99,8 @@ first(int sig)
 static void
 do_catch(struct run *r, const struct command *c, struct outcome *o)
 {
-	out_call(o, catch_signal(arg_signal(r, c, 0), key_given(c, "restart") ? SA_RESTART : 0));
+	out_call(o,
+	    catch_signal(arg_signal(r, c, 0), key_given(c, "restart") ? SA_RESTART : 0));
 }
 
 static void
@@ -183,7 +184,8 @@ do_expect_no(struct run *r, const struct command *c, struct outcome *o)
 		run_nap(&step);
 	if (s != NULL)
 		run_failed(r, "the signal does not come",
-		    pool_printf(&r->pool, "it was caught: code=%d band=%ld", s->code, s->band));
+		    pool_printf(
+			&r->pool, "it was caught: code=%d band=%ld", s->code, s->band));
 }
 
 static void

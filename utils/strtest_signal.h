@@ -10,5 +10,4 @@ void signal_forget(void);
 /* A command is over: no more alarms, unless it was the one that asked for them. */
 void signal_after_call(const char *verb);
 
-
 #endif

@@ -16,7 +16,8 @@
 
 /* A call that returns a descriptor: name it if it did. */
 static void
-name_it(struct run *r, const struct command *c, struct outcome *o, int i, int fd, bool kernel)
+name_it(
+    struct run *r, const struct command *c, struct outcome *o, int i, int fd, bool kernel)
 {
 	out_call(o, fd);
 	if (fd == -1)
@@ -29,7 +30,8 @@ static void
 do_open(struct run *r, const struct command *c, struct outcome *o)
 {
 	const char *path = arg_path(r, c, 1);
-	int flags = (int)arg_number(r, c, 2, O_RDWR), mode = (int)arg_number(r, c, 3, 0600);
+	int flags = (int)arg_number(r, c, 2, O_RDWR),
+	    mode = (int)arg_number(r, c, 3, 0600);
 
 	if (key_given(c, "at"))
 		path = key_pointer(r, c, "at", NULL);
@@ -72,7 +74,8 @@ do_ksocket(struct run *r, const struct command *c, struct outcome *o)
 {
 	int fd[2];
 
-	name_two(r, c, o, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), fd, true);
+	name_two(
+	    r, c, o, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), fd, true);
 }
 
 static void
@@ -153,8 +156,9 @@ do_fstat(struct run *r, const struct command *c, struct outcome *o)
 static void
 do_lseek(struct run *r, const struct command *c, struct outcome *o)
 {
-	out_call(o, str_lseek(arg_fd(r, c, 0), arg_number(r, c, 1, 0),
-			(int)arg_number(r, c, 2, SEEK_SET)));
+	out_call(o,
+	    str_lseek(arg_fd(r, c, 0), arg_number(r, c, 1, 0),
+		(int)arg_number(r, c, 2, SEEK_SET)));
 }
 
 static void
@@ -174,7 +178,8 @@ do_mkfifo(struct run *r, const struct command *c, struct outcome *o)
 static void
 do_touch(struct run *r, const struct command *c, struct outcome *o)
 {
-	int fd = open(arg_word(r, c, 0), O_WRONLY | O_CREAT, (int)arg_number(r, c, 1, 0600));
+	int fd = open(
+	    arg_word(r, c, 0), O_WRONLY | O_CREAT, (int)arg_number(r, c, 1, 0600));
 
 	out_call(o, fd);
 	if (fd == -1)

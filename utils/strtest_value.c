@@ -51,7 +51,8 @@ value_equal(const struct value *a, const struct value *b)
 	case VALUE_NUMBER:
 		return a->number == b->number && a->sort == b->sort;
 	case VALUE_DATA:
-		return a->len == b->len && (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
+		return a->len == b->len &&
+		    (a->len == 0 || memcmp(a->data, b->data, a->len) == 0);
 	default:
 		return true;
 	}

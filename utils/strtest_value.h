@@ -11,9 +11,9 @@
 
 struct value {
 	enum { VALUE_NUMBER, VALUE_DATA, VALUE_NONE } kind;
-	enum name_sort sort;  /* of a number that was a name */
+	enum name_sort sort; /* of a number that was a name */
 	long long number;
-	const char *data;     /* owned by a pool */
+	const char *data; /* owned by a pool */
 	size_t len;
 };
 
@@ -29,6 +29,7 @@ bool value_equal(const struct value *a, const struct value *b);
 /* As a script would write it; long data are cut and described. */
 const char *value_show(struct pool *p, const struct value *v);
 /* Where two strings of bytes part, in words, or "". */
-const char *value_difference(struct pool *p, const struct value *a, const struct value *b);
+const char *value_difference(
+    struct pool *p, const struct value *a, const struct value *b);
 
 #endif
