@@ -60,6 +60,18 @@ struct ask {
  * EBADF, or the stream's trouble.  May leave the group and come back.
  */
 int head_ask(struct call *c, const struct ask *a, mblk_t **ackp);
+/*
+ * Ask for the library itself, without a descriptor and whatever signals come;
+ * a_ms is not for ever: 0, the errno of the answer, ENOSR or ETIME.  The caller
+ * keeps sd open and is inside its group, before and after.
+ */
+int head_tell(struct slot *me, struct stdata *sd, const struct ask *a);
+
+/* head_link.c: the argument is a descriptor or a link's id. */
+int head_link(struct call *c, void *arg, int *rval);
+int head_plink(struct call *c, void *arg, int *rval);
+int head_unlink(struct call *c, void *arg, int *rval);
+int head_punlink(struct call *c, void *arg, int *rval);
 
 /*
  * head_poll.c: descriptors of all kinds, without an enclosing call, until

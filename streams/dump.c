@@ -63,7 +63,7 @@ head_dump(struct call *c, FILE *to)
 	fprintf(to, "\n");
 	pair(to, "stream head", head_wq(sd));
 	for (q = head_next(sd, head_wq(sd)); q != NULL; q = head_next(sd, q))
-		pair(to, head_entry(q)->re_name, q);
+		pair(to, registry_of(q)->re_name, q);
 	if (sd->sd_mate != NULL)
 		fprintf(to, "  ~ other end: stream %u\n", sd->sd_mate->sd_id);
 	else if (sd->sd_kind == HEAD_PIPE)

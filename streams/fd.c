@@ -97,7 +97,7 @@ call_same(const struct call *c)
 {
 	struct fdent *e = fd_entry(c->c_me->sl_pslot, c->c_fd);
 
-	return ld_seq(&e->fe_file) == c->c_file;
+	return e != NULL && ld_seq(&e->fe_file) == c->c_file;
 }
 
 static int
@@ -240,8 +240,8 @@ fd_unclosed(void)
 }
 
 /* One reference less; the last one closes. */
-static void
-file_rele(struct file *f, bool drain)
+void
+fd_rele(struct file *f, bool drain)
 {
 	if (fas(&f->f_ref, 1u) == 1 && file_finish(f, drain) != 0)
 		unclosed_add(f);
@@ -251,7 +251,7 @@ void
 fd_giveup(struct file *f)
 {
 	if (f->f_head != NULL)
-		file_rele(f, false);
+		fd_rele(f, false);
 	else
 		heap_free(f, sizeof(*f));
 }
@@ -342,7 +342,7 @@ point(struct proc *p, int fd, struct file *f, bool cloexec)
 	lock_leave(me, &p->pr_lock);
 	if (old != NULL) {
 		wake_sleepers(old, e);
-		file_rele(old, false);
+		fd_rele(old, false);
 	}
 	return 0;
 }
@@ -354,20 +354,20 @@ fd_install(struct file *f, int min, bool cloexec)
 	int fd = me != NULL ? reserve(min) : -EBADF, error;
 
 	if (fd < 0) {
-		file_rele(f, false);
+		fd_rele(f, false);
 		return fd;
 	}
 	error = point(me->sl_pslot, fd, f, cloexec);
 	if (error == 0)
 		return fd;
 	plat_close(fd);
-	file_rele(f, false);
+	fd_rele(f, false);
 	return -error;
 }
 
 /* A counted reference to the file of fd: 0 or an errno. */
-static int
-hold(int fd, struct file **fp)
+int
+fd_hold(int fd, struct file **fp)
 {
 	struct call c;
 	int error = call_enter(&c, fd);
@@ -392,7 +392,7 @@ fd_dup(int fd, int min, bool cloexec)
 
 	if (min < 0)
 		return -EINVAL;
-	error = hold(fd, &f);
+	error = fd_hold(fd, &f);
 	return error != 0 ? -error : fd_install(f, min, cloexec);
 }
 
@@ -402,13 +402,13 @@ fd_dup2(int fd, int to)
 	struct slot *me;
 	struct fdent *e;
 	struct file *f, *old;
-	int error = hold(fd, &f);
+	int error = fd_hold(fd, &f);
 
 	if (error != 0)
 		return -error;
 	me = slot_tls;
 	if (fd == to) {
-		file_rele(f, false);
+		fd_rele(f, false);
 		return to;
 	}
 	e = to < 0 || to >= plat_maxfd() ? NULL : entry_make(me->sl_pslot, to);
@@ -417,15 +417,15 @@ fd_dup2(int fd, int to)
 	else
 		error = e == NULL ? ENOMEM : have_placeholder();
 	if (error != 0) {
-		file_rele(f, false);
+		fd_rele(f, false);
 		return -error;
 	}
 	old = entry_clear(e);
 	if (old != NULL)
-		file_rele(old, true);
+		fd_rele(old, true);
 	if (plat_dup2(placeholder, to) < 0) {
 		error = errno;
-		file_rele(f, false);
+		fd_rele(f, false);
 		return -error;
 	}
 	error = point(me->sl_pslot, to, f, false);
@@ -442,7 +442,7 @@ fd_close(int fd, bool drain)
 	if (f == NULL)
 		return EBADF;
 	plat_close(fd);
-	file_rele(f, drain);
+	fd_rele(f, drain);
 	return 0;
 }
 
@@ -453,7 +453,7 @@ closechunk(struct fdent *e, int n, bool drain)
 		struct file *f = ld_acq(&e->fe_file) != NULL ? entry_clear(e) : NULL;
 
 		if (f != NULL)
-			file_rele(f, drain);
+			fd_rele(f, drain);
 	}
 }
 
@@ -475,7 +475,7 @@ copychunk(struct fdent *to, const struct fdent *from, int base, int n)
 	for (int i = 0; i < n; i++) {
 		struct file *f;
 
-		if (ld_rlx(&from[i].fe_file) == NULL || hold(base + i, &f) != 0)
+		if (ld_rlx(&from[i].fe_file) == NULL || fd_hold(base + i, &f) != 0)
 			continue;
 		to[i].fe_cloexec = ld_rlx(&from[i].fe_cloexec);
 		st_rel(&to[i].fe_group, head_group(f->f_head));

@@ -165,6 +165,12 @@ int fd_init(struct proc *p);
 struct file *fd_file(struct stdata *sd, int oflag);
 /* The one reference to a file that gets no descriptor is given up. */
 void fd_giveup(struct file *f);
+/*
+ * A reference to the file of fd, for who keeps it other than by a descriptor: 0,
+ * EBADF, ENOSTR.  Given back outside all groups: the last one closes the stream.
+ */
+int fd_hold(int fd, struct file **fp);
+void fd_rele(struct file *f, bool drain);
 /* A descriptor for f, at least min; takes over one reference: it or -errno. */
 int fd_install(struct file *f, int min, bool cloexec);
 int fd_dup(int fd, int min, bool cloexec);

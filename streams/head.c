@@ -105,6 +105,14 @@ head_cred(void)
 
 /* ---- making and freeing --------------------------------------------------------------- */
 
+void
+head_setup(queue_t *hrq)
+{
+	queue_setup(hrq, &head_tables, 0);
+	hrq->q_kind |= QK_HEADR;
+	OTHERQ(hrq)->q_kind |= QK_HEADW;
+}
+
 struct stdata *
 head_alloc(struct group *g, uint32_t kind)
 {
@@ -130,12 +138,11 @@ head_alloc(struct group *g, uint32_t kind)
 	sd->sd_id = faa(&head_root->hr_nextid, 1u) + 1;
 	sd->sd_uid = geteuid();
 	sd->sd_gid = getegid();
-	queue_setup(ho->ho_q, &head_tables, 0);
+	head_setup(ho->ho_q);
 	for (queue_t *q = ho->ho_q; q < ho->ho_q + 2; q++) {
 		q->q_stream = sd;
 		q->q_hiwat = (size_t)ld_rlx(&head_root->hr_hiwat);
 		q->q_lowat = (size_t)ld_rlx(&head_root->hr_lowat);
-		q->q_kind |= q == ho->ho_q ? QK_HEADR : QK_HEADW;
 	}
 	head_wq(sd)->q_next = plumb_root->pl_deadend + 1;
 	sd->sd_cell = group_join(g, sd->sd_rq);
@@ -185,15 +192,13 @@ plumber_wait(struct stdata *sd, unsigned int *step, int64_t *since)
 }
 
 int
-head_plumb_enter(struct call *c)
+head_plumb_take(struct call *c, struct stdata *sd)
 {
 	unsigned int step = 0;
 	int64_t since = 0;
 	int error;
 
-	while (!plumber_try(c->c_me, c->c_head)) {
-		struct stdata *sd = c->c_head;
-
+	while (!plumber_try(c->c_me, sd)) {
 		/* A stale owner read outside the group is at worst a stranger. */
 		plumb_exit(c->c_me);
 		error = plumber_wait(sd, &step, &since);
@@ -203,6 +208,12 @@ head_plumb_enter(struct call *c)
 			return error;
 	}
 	return 0;
+}
+
+int
+head_plumb_enter(struct call *c)
+{
+	return head_plumb_take(c, c->c_head);
 }
 
 void
@@ -228,19 +239,13 @@ head_plumb_leave(struct stdata *sd)
 /* ---- modules ------------------------------------------------------------------------------- */
 
 struct regent *
-head_entry(const queue_t *q)
-{
-	return &registry->rg_ent[(q->q_qidx - 2) / 2];
-}
-
-struct regent *
 head_module(struct stdata *sd, uint32_t i)
 {
 	queue_t *q = head_wq(sd);
 
 	while ((q = head_next(sd, q)) != NULL && !(q->q_kind & QK_DRIVER))
 		if (i-- == 0)
-			return head_entry(q);
+			return registry_of(q);
 	return NULL;
 }
 
@@ -356,7 +361,7 @@ int
 head_dispose(struct slot *me, queue_t *wq, int oflag)
 {
 	queue_t *rq = RD(wq);
-	struct regent *re = head_entry(rq);
+	struct regent *re = registry_of(rq);
 	int error = relinkable(me);
 
 	if (error == 0)

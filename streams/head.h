@@ -173,8 +173,12 @@ void head_init_process(void);	/* each process: procedures, cache class */
 /* A head in group g, bottom in the dead end; NULL without memory. */
 struct stdata *head_alloc(struct group *g, uint32_t kind);
 void head_free(struct stdata *sd);
+/* Give a head's queues its procedures and first settings. */
+void head_setup(queue_t *hrq);
 /* Become sd_plumber: within a call (0, EBADF, ETIME), or from outside any group. */
 int head_plumb_enter(struct call *c);
+/* The same for another stream, which the caller keeps open. */
+int head_plumb_take(struct call *c, struct stdata *sd);
 void head_enter(struct slot *me, struct stdata *sd);
 void head_plumb_leave(struct stdata *sd);
 /* Two welded heads: 0, ENOSR. */
@@ -185,8 +189,6 @@ int head_pop(struct call *c);
 cred_t head_cred(void);
 /* The module i below the head (0: topmost), or NULL.  Inside the group. */
 struct regent *head_module(struct stdata *sd, uint32_t i);
-/* The entry that queue q was made from. */
-struct regent *head_entry(const queue_t *q);
 /* A pair for re on top of sd, not linked in yet: it or NULL; and away again. */
 queue_t *head_pair(struct stdata *sd, struct regent *re, uint32_t kind);
 void head_unpair(struct regent *re, queue_t *rq);
@@ -226,6 +228,9 @@ void head_scrap(struct stdata *sd);
  * be taken apart: 0, or ETIME (a stopped thread is in the way: again later).
  */
 bool head_lastclose(struct stdata *sd);
+/* Take everything off that I_LINK put below sd; inside its group, which is left
+ * and entered again: 0 or ETIME. */
+int head_unlinkall(struct slot *me, struct stdata *sd, bool drain);
 int head_dismantle(struct stdata *sd, int oflag, bool drain);
 /* Both, for a head that no file refers to yet. */
 void head_abandon(struct stdata *sd);

@@ -6,6 +6,7 @@
  *   C1 SD_CLOSING set; from here on nobody opens or finds the stream
  *   C2 the group drained: no call that knew the file is inside (fd.c)
  *   C3 write queues given their time to drain
+ *   C3a what is linked below is taken off (head_link.c)
  *   C4 modules closed from the top, then the driver; each qprocsoff unlinks
  *   C5 a pipe: M_HANGUP to the other end, SD_BROKEN, both bottoms cut off
  *   C6 off the driver's list, freed; the group too, with its last stream
@@ -131,6 +132,7 @@ head_dismantle(struct stdata *sd, int oflag, bool drain)
 	head_enter(me, sd);
 	if (drain && !(oflag & O_NONBLOCK))
 		drain_writes(me, sd);
+	error = head_unlinkall(me, sd, drain); /* C3a */
 	while (error == 0 && head_module(sd, 0) != NULL) /* C4 */
 		error = head_dispose(me, head_wq(sd)->q_next, oflag);
 	if (error == 0 && sd->sd_kind == HEAD_DEVICE)

@@ -422,6 +422,73 @@ head_ask(struct call *c, const struct ask *a, mblk_t **ackp)
 	return error;
 }
 
+/* ---- asking for the library ---------------------------------------------------------------- */
+
+/* Let others go on for a while. */
+static void
+step_aside(struct slot *me, struct stdata *sd, unsigned int *us)
+{
+	plumb_exit(me);
+	(void)plat_nap(*us);
+	*us = *us < 10000 ? *us * 2 : *us;
+	plumb_into(me, head_group(sd));
+}
+
+/* D3 by looking again and again: there is no descriptor to sleep with. */
+static int
+hear(struct call *c, const struct turn *t)
+{
+	unsigned int us = 50;
+
+	for (;;) {
+		int error;
+		mblk_t *ack = NULL, *mp = answer_take(c, t, &error);
+
+		if (error != 0 || plat_now() >= t->t_until) {
+			freemsg(mp);
+			return ETIME;
+		}
+		if (mp == NULL) {
+			step_aside(c->c_me, c->c_head, &us);
+		} else if (msg_type(mp) == M_IOCACK || msg_type(mp) == M_IOCNAK) {
+			error = conclude(mp, &ack);
+			freemsg(ack);
+			return error;
+		} else {
+			reply(c->c_head, mp, EINVAL, NULL); /* nothing to be copied */
+		}
+	}
+}
+
+int
+head_tell(struct slot *me, struct stdata *sd, const struct ask *a)
+{
+	struct call c = { .c_me = me, .c_head = sd, .c_fd = -1 };
+	int64_t until = plat_now() + a->a_ms * 1000000;
+	unsigned int us = 50;
+	struct turn t;
+	mblk_t *mp;
+	int error;
+
+	ASSERT(a->a_ms >= 0);
+	while (!turn_take(&c, &t, a->a_ms)) {
+		if (plat_now() >= until)
+			return ETIME;
+		step_aside(me, sd, &us);
+	}
+	mp = question(&c, a, t.t_id, &error);
+	if (mp != NULL) {
+		putnext(head_wq(sd), mp); /* D2 */
+		error = hear(&c, &t);
+	}
+	lock_enter(me, &sd->sd_ilock, RANK_HEAD);
+	if (sd->sd_iid == t.t_id)
+		turn_clear(me, sd);
+	else
+		lock_leave(me, &sd->sd_ilock);
+	return error;
+}
+
 /* ---- the two kinds ---------------------------------------------------------------------------- */
 
 /* Result, data and length of an acknowledged I_STR. */

@@ -11,7 +11,7 @@
 
 #include "queue.h"
 
-#define NPROCS 516  /* procedure sets, two per module, 0 the dead end's */
+#define NPROCS 1028 /* procedure sets, four per module, 0 the dead end's */
 
 struct procs {
 	int (*pc_put)(queue_t *, mblk_t *);

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/ddi.h>
 
 struct registry *registry;
 
@@ -50,7 +51,12 @@ side_ok(const struct qinit *qi, bool needs_put)
 static bool
 table_ok(const struct streamtab *st, bool driver)
 {
-	return st != NULL && side_ok(st->st_rdinit, !driver) && side_ok(st->st_wrinit, true);
+	if (st == NULL || !side_ok(st->st_rdinit, !driver) || !side_ok(st->st_wrinit, true))
+		return false;
+	/* A multiplexing driver has a lower side, whole. */
+	if (st->st_muxrinit == NULL && st->st_muxwinit == NULL)
+		return true;
+	return driver && side_ok(st->st_muxrinit, true) && side_ok(st->st_muxwinit, false);
 }
 
 /* ---- the arena's copy -------------------------------------------------------------- */
@@ -107,30 +113,55 @@ per_module(uint32_t flags)
 	return !(flags & (D_MTINNER_MASK | D_MP)); /* legacy code: one at a time */
 }
 
+/* The tables of one pair: ENOMEM or 0. */
+static int
+fill_tables(struct queue_tables *qt, uint32_t idx, const struct qinit *rd, const struct qinit *wr)
+{
+	qt->qt_idx = idx;
+	qt->qt_rd = copy_side(rd);
+	qt->qt_wr = copy_side(wr);
+	qt->qt_rdsrv = rd->qi_srvp != NULL;
+	qt->qt_wrsrv = wr->qi_srvp != NULL;
+	return qt->qt_rd == NULL || qt->qt_wr == NULL ? ENOMEM : 0;
+}
+
+/* What an entry owns. */
+static void
+empty(struct regent *re)
+{
+	drop_side(re->re_tables.qt_rd);
+	drop_side(re->re_tables.qt_wr);
+	drop_side(re->re_lower.qt_rd);
+	drop_side(re->re_lower.qt_wr);
+	heap_free(re->re_perim, sizeof(*re->re_perim));
+	heap_free(re->re_state, USTR_MODSTATE);
+	if (re->re_group != NULL)
+		group_rele(re->re_group);
+}
+
 static int
 fill(struct regent *re, const char *name, const struct streamtab *st, int flags)
 {
 	uint32_t n = (uint32_t)(re - registry->rg_ent);
+	int error;
 
 	memset(re, 0, sizeof(*re));
 	strncpy(re->re_name, name, FMNAMESZ);
 	re->re_flags = (uint32_t)flags;
 	re->re_major = n;
-	re->re_tables.qt_idx = 2 + n * 2;
-	re->re_tables.qt_rd = copy_side(st->st_rdinit);
-	re->re_tables.qt_wr = copy_side(st->st_wrinit);
-	re->re_tables.qt_rdsrv = st->st_rdinit->qi_srvp != NULL;
-	re->re_tables.qt_wrsrv = st->st_wrinit->qi_srvp != NULL;
-	if (per_module(re->re_flags))
+	error = fill_tables(&re->re_tables, 2 + n * 4, st->st_rdinit, st->st_wrinit);
+	if (error == 0 && st->st_muxrinit != NULL)
+		error = fill_tables(&re->re_lower, 4 + n * 4, st->st_muxrinit, st->st_muxwinit);
+	if (error == 0 && per_module(re->re_flags))
 		re->re_perim = heap_zalloc(sizeof(*re->re_perim));
-	if (re->re_tables.qt_rd != NULL && re->re_tables.qt_wr != NULL &&
-	    (re->re_perim != NULL || !per_module(re->re_flags)))
-		return 0;
-	drop_side(re->re_tables.qt_rd);
-	drop_side(re->re_tables.qt_wr);
-	heap_free(re->re_perim, sizeof(*re->re_perim));
-	memset(re, 0, sizeof(*re));
-	return ENOMEM;
+	re->re_state = heap_zalloc(USTR_MODSTATE);
+	if (re->re_state == NULL || (re->re_perim == NULL && per_module(re->re_flags)))
+		error = ENOMEM;
+	if (error != 0) {
+		empty(re);
+		memset(re, 0, sizeof(*re));
+	}
+	return error;
 }
 
 /* ---- the table ------------------------------------------------------------------------ */
@@ -159,7 +190,8 @@ enter(const char *name, const struct streamtab *st, int flags, uint32_t kind)
 		/* Another process brought it; this one has the code as well now. */
 		if (put_procs[re->re_tables.qt_idx].pc_put != put_absent.pc_put ||
 		    put_procs[re->re_tables.qt_idx + 1].pc_put != put_absent.pc_put ||
-		    re->re_kind != kind || re->re_flags != (uint32_t)flags)
+		    re->re_kind != kind || re->re_flags != (uint32_t)flags ||
+		    (re->re_lower.qt_rd != NULL) != (st->st_muxrinit != NULL))
 			return EEXIST;
 	} else {
 		uint32_t i = 0;
@@ -178,6 +210,10 @@ enter(const char *name, const struct streamtab *st, int flags, uint32_t kind)
 	}
 	set_procs(re->re_tables.qt_idx, st->st_rdinit, st->st_rdinit);
 	set_procs(re->re_tables.qt_idx + 1, st->st_wrinit, st->st_rdinit);
+	if (re->re_lower.qt_rd != NULL) {
+		set_procs(re->re_lower.qt_idx, st->st_muxrinit, st->st_rdinit);
+		set_procs(re->re_lower.qt_idx + 1, st->st_muxwinit, st->st_rdinit);
+	}
 	return 0;
 }
 
@@ -236,13 +272,9 @@ ustr_unregister(const char *name)
 		error = EBUSY;
 	else {
 		st_rel(&re->re_kind, (uint32_t)REG_FREE);
-		put_procs[re->re_tables.qt_idx] = put_absent;
-		put_procs[re->re_tables.qt_idx + 1] = put_absent;
-		drop_side(re->re_tables.qt_rd);
-		drop_side(re->re_tables.qt_wr);
-		heap_free(re->re_perim, sizeof(*re->re_perim));
-		if (re->re_group != NULL)
-			group_rele(re->re_group);
+		for (uint32_t i = 0; i < 4; i++)
+			put_procs[re->re_tables.qt_idx + i] = put_absent;
+		empty(re);
 	}
 	lock_leave(me, &registry->rg_lock);
 	if (error == 0)
@@ -282,6 +314,19 @@ registry_rele(struct regent *re)
 	lock_leave(me, &registry->rg_lock);
 }
 
+void
+registry_keep(struct regent *re)
+{
+	struct slot *me = slot_self();
+
+	if (me == NULL)
+		return;
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	ASSERT(re->re_uses > 0);
+	re->re_uses++;
+	lock_leave(me, &registry->rg_lock);
+}
+
 bool
 registry_known(const char *name)
 {
@@ -291,6 +336,18 @@ registry_known(const char *name)
 		return false;
 	registry_rele(re);
 	return true;
+}
+
+struct regent *
+registry_of(const queue_t *q)
+{
+	return &registry->rg_ent[(q->q_qidx - 2) / 4];
+}
+
+void *
+ustr_modstate(queue_t *q)
+{
+	return registry_of(q)->re_state;
 }
 
 /* ---- perimeters of a new pair -------------------------------------------------------- */

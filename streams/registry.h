@@ -18,6 +18,7 @@
 #define NREG 256
 
 struct stdata;
+struct link;
 
 struct regent {
 	char re_name[FMNAMESZ + 1]; /* C */
@@ -27,7 +28,9 @@ struct regent {
 	uint32_t re_uses;	/* R  instances pushed or open */
 	uint32_t re_minor;	/* R  last minor allotted by a clone open */
 	struct queue_tables re_tables; /* C */
+	struct queue_tables re_lower; /* C  of a multiplexor's lower side; qt_rd NULL: none */
 	struct perim *re_perim;	/* C  of D_MTPERMOD, else NULL */
+	void *re_state;		/* M  ustr_modstate() */
 	struct group *re_group;	/* C  of a driver that is not independent */
 	struct stdata *re_open;	/* R  its open streams, along sd_nextopen */
 };
@@ -37,6 +40,9 @@ enum { REG_FREE, REG_MODULE, REG_DRIVER };
 struct registry {
 	uint32_t rg_lock;	/* A */
 	uint32_t rg_n;		/* R  entries ever used */
+	struct link *rg_links;	/* R  streams linked below multiplexors: link.c */
+	int rg_linkid;		/* R  the last id given */
+	uint32_t rg_linker;	/* A  slot of who merges groups: one at a time */
 	struct regent rg_ent[NREG]; /* R */
 };
 
@@ -58,6 +64,10 @@ int registry_init(void);
  */
 struct regent *registry_hold(const char *name, size_t n, uint32_t kind);
 void registry_rele(struct regent *re);
+/* The entry that a module's or driver's queue was made from. */
+struct regent *registry_of(const queue_t *q);
+/* One use more of an entry that is in use. */
+void registry_keep(struct regent *re);
 bool registry_known(const char *name);
 /* Perimeters for a new pair as re's flags ask: 0 or ENOSR; and away again. */
 int registry_perims(struct regent *re, queue_t *rq);

@@ -55,6 +55,14 @@ clock_t quntimeout(queue_t *q, timeout_id_t id) USTR_SYM(quntimeout);
 /* Sleep for so long: open and close routines only; the perimeter stays held. */
 void delay(clock_t ticks) USTR_SYM(delay);
 
+/*
+ * USTR_MODSTATE bytes that all instances of q's module or driver share, in all
+ * processes: zero when the first of them is opened, aligned to 64 bytes.  How
+ * they are guarded is the module's business; a D_MTPERMOD module needs no lock.
+ */
+#define USTR_MODSTATE 256
+void *ustr_modstate(queue_t *q);
+
 /* Device numbers: 32 bits of major, 32 of minor. */
 dev_t makedevice(unsigned int maj, unsigned int min) USTR_SYM(makedevice);
 unsigned int getmajor(dev_t dev) USTR_SYM(getmajor);
