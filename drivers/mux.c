@@ -28,10 +28,10 @@
  */
 #include <errno.h>
 #include <stdbool.h>
-#include <stropts.h>
 #include <sys/ddi.h>
 #include <sys/mux.h>
 #include <sys/stream.h>
+#include <sys/stropts.h>
 
 #define MUX_HIWAT 5120 /* bytes */
 #define MUX_LOWAT 1024
