@@ -169,7 +169,7 @@ come_back(struct link *lk)
 	for (int i = 0; i < 2; i++)
 		marks_restore(&lk->lk_marks[i], &rq[i]);
 	plumb_resolve(rq);
-	if (ld_acq(&sd->sd_state) & SD_BROKEN)
+	if (sd->sd_kind == HEAD_PIPE && (ld_acq(&sd->sd_state) & SD_BROKEN))
 		f_or(&sd->sd_state, SD_HUP); /* the mux had the M_HANGUP */
 	f_and(&sd->sd_state, ~(uint32_t)SD_PLEX);
 	put_all(rq, up);
