@@ -292,7 +292,10 @@ check_call(struct pool *p, const struct expr *e, struct place *at)
 		else if (a->kind != EXPR_NAME)
 			wrong = pool_printf(p, "%s() takes a name", e->text);
 	}
-	if (wrong == NULL && (n < functions[i].least || n > functions[i].most))
+	if (wrong != NULL)
+		return wrong;
+	*at = e->at;
+	if (n < functions[i].least || n > functions[i].most)
 		wrong = pool_printf(p, "%s() takes %d argument%s, not %d", e->text,
 		    functions[i].least, functions[i].least == 1 ? "" : "s", n);
 	return wrong;
