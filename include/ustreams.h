@@ -107,6 +107,14 @@ const char *ustr_version(void);
  */
 int ustr_tune(const char *name, long value);
 long ustr_tunable(const char *name);
+/*
+ * USTREAMS_TUNE, a list of name=value with these names and mag, the objects of a
+ * magazine, is read when the library comes up: what it was, "" when not set;
+ * NULL when the library does not come up.  A list that is refused fails the
+ * first call with EINVAL; ustr_tunefault() then says why, NULL otherwise.
+ */
+const char *ustr_tunestr(void);
+const char *ustr_tunefault(void);
 /* Draw the stream: modules, queues, counts, flags.  EBADF ENOSTR. */
 int ustr_dump(int fd, FILE *to);
 
@@ -121,6 +129,22 @@ struct ustr_memstat {
 	size_t ms_dropped;	/* callbacks given up because their process died */
 };
 int ustr_memstat(struct ustr_memstat *ms);
+
+/*
+ * Figures of one size class of the caches since the start.  Magazines are filled
+ * from the depot, whole ones against empty ones, and when that has none, from
+ * slabs: of the allocations and frees only cs_trips, and cs_made / cs_magazine
+ * of the former, left the calling thread's magazines.
+ */
+struct ustr_cachestat {
+	size_t cs_object;	/* bytes of an object; 0: the class is not in use */
+	size_t cs_magazine;	/* objects a magazine holds */
+	size_t cs_made;		/* objects cut from slabs; none is given back */
+	size_t cs_trips;	/* magazines exchanged with the depot */
+	size_t cs_failures;	/* allocations refused */
+};
+/* Class n, from 0.  0, or -1: EINVAL past the last class, EFAULT. */
+int ustr_cachestat(unsigned int n, struct ustr_cachestat *cs);
 
 /*
  * Do the helper thread's work once: notice deaths, close what they held,

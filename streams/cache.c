@@ -14,6 +14,9 @@
 
 struct cache_root *cache_root;
 
+/* Most objects of a magazine; read when classes are set up, never later. */
+static uint32_t magmax = MAG_MAX;
+
 /* Constructors are code: each process has its own pointers. */
 static void (*constructor[NCLASS])(void *);
 
@@ -289,6 +292,13 @@ cache_init(void)
 }
 
 void
+cache_limit(uint32_t magcap)
+{
+	ASSERT(magcap > 0 && magcap <= MAG_MAX);
+	magmax = magcap;
+}
+
+void
 cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct)(void *))
 {
 	struct cache *c = &cache_root->cr_cache[id];
@@ -298,7 +308,7 @@ cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct)(voi
 	constructor[id] = construct;
 	c->c_id = id;
 	c->c_size = size;
-	c->c_magcap = magcap;
+	c->c_magcap = magcap < magmax ? magcap : magmax;
 	slab = size * magcap < SLAB_MIN ? SLAB_MIN : size * magcap;
 	c->c_slabsize = slab - slab % size;
 }
@@ -350,6 +360,20 @@ cache_stat(size_t *made, size_t *trips, size_t *failures)
 		*trips += ld_rlx(&c->c_trips);
 		*failures += ld_rlx(&c->c_failures);
 	}
+}
+
+void
+cache_classstat(unsigned int id, struct ustr_cachestat *cs)
+{
+	struct cache *c = &cache_root->cr_cache[id];
+
+	*cs = (struct ustr_cachestat){
+		.cs_object = c->c_size,
+		.cs_magazine = c->c_magcap,
+		.cs_made = ld_rlx(&c->c_made),
+		.cs_trips = ld_rlx(&c->c_trips),
+		.cs_failures = ld_rlx(&c->c_failures),
+	};
 }
 
 static bool

@@ -33,6 +33,8 @@
 
 #include "slot.h"
 
+#include <ustreams.h>
+
 #define MAG_MAX 32 /* most objects of a magazine */
 
 struct mag {
@@ -79,6 +81,8 @@ int cache_init(void);
  * MAG_MAX), and the constructor of this process.
  */
 void cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct)(void *));
+/* From here on no class gets magazines of more objects, MAG_MAX at first. */
+void cache_limit(uint32_t magcap);
 /* Give a new slot its null magazines. */
 void cache_attach(struct slot *s);
 /* Hand the magazines of a leaving (or dead, idle) thread to the depot. */
@@ -87,6 +91,8 @@ void cache_detach(struct slot *s);
 size_t cache_held(const struct slot *s);
 /* Figures summed over all caches. */
 void cache_stat(size_t *made, size_t *trips, size_t *failures);
+/* The figures of one class, all 0 when it is not in use. */
+void cache_classstat(unsigned int id, struct ustr_cachestat *cs);
 /* Walk the caches: true if every magazine and count is sound. */
 bool cache_valid(void);
 

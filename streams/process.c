@@ -26,6 +26,7 @@
 #include "heap.h"
 #include "helper.h"
 #include "putnext.h"
+#include "tune.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -246,6 +247,7 @@ furnish(void)
 	if ((error = fd_init(p)) != 0 || (error = proc_reserve()) != 0 ||
 	    (error = callout_init()) != 0 || (error = plumb_init()) != 0 || (error = head_init()) != 0)
 		return error;
+	tune_apply();
 	head_init_process();
 	return registry_init();
 }
@@ -270,6 +272,8 @@ bring_up(void)
 	size_t size;
 	int error = wanted_size(&size);
 
+	if (error == 0)
+		error = tune_read();
 	if (error != 0)
 		return error;
 	if (page == NULL || (!hooked && (pthread_key_create(&key, thread_ends) != 0 ||

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* tune.c: the tunables by name, the version line, allocator figures. */
+/* tune.c: the tunables by name, USTREAMS_TUNE, the version line, allocator figures. */
+#include "tune.h"
 #include "arena.h"
 #include "cache.h"
 #include "callout.h"
@@ -8,6 +9,8 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <ustreams.h>
 
@@ -78,6 +81,142 @@ ustr_tunable(const char *name)
 	return t == NULL ? -1 : ld_rlx(value_of(t));
 }
 
+/* ---- USTREAMS_TUNE ---------------------------------------------------------- */
+
+#define MAG_MIN 2
+#define NTUNABLE (sizeof(tunables) / sizeof(tunables[0]))
+
+/* What the library was brought up with; the process's own, as the environment is. */
+static struct {
+	char text[256];	 /* as it was given */
+	char fault[384]; /* why it was refused, or "" */
+	bool set[NTUNABLE];
+	long value[NTUNABLE];
+} settings;
+
+/* Short names of the environment. */
+static const struct {
+	const char *alias, *name;
+} aliases[] = { { "hiwat", "sthiwat" }, { "lowat", "stlowat" } };
+
+/* Settings that shape code or memory and are the configuration's. */
+static const char *const built_in[] = { "fastbuf", "buffer_cache", "head_cache", "heap", "debug" };
+
+static const char *
+proper_name(const char *name)
+{
+	for (size_t i = 0; i < sizeof(aliases) / sizeof(aliases[0]); i++)
+		if (strcmp(name, aliases[i].alias) == 0)
+			return aliases[i].name;
+	return name;
+}
+
+static void
+list_legal(char *buf, size_t size)
+{
+	size_t n = (size_t)snprintf(buf, size, "mag=%d..%d", MAG_MIN, MAG_MAX);
+
+	for (size_t i = 0; i < NTUNABLE && n < size; i++)
+		n += (size_t)snprintf(buf + n, size - n, ", %s=%ld..%ld", tunables[i].name,
+			tunables[i].min, tunables[i].max);
+}
+
+static int
+refuse(const char *name, const char *why)
+{
+	char legal[256];
+
+	list_legal(legal, sizeof(legal));
+	snprintf(settings.fault, sizeof(settings.fault), "USTREAMS_TUNE: %.40s: %s; legal: %s",
+		name, why, legal);
+	return EINVAL;
+}
+
+static int
+take_value(const char *name, long value)
+{
+	const char *proper = proper_name(name);
+
+	if (strcmp(proper, "mag") == 0) {
+		if (value < MAG_MIN || value > MAG_MAX)
+			return refuse(name, "out of range");
+		cache_limit((uint32_t)value);
+		return 0;
+	}
+	for (size_t i = 0; i < NTUNABLE; i++) {
+		if (strcmp(tunables[i].name, proper) != 0)
+			continue;
+		if (value < tunables[i].min || value > tunables[i].max)
+			return refuse(name, "out of range");
+		settings.set[i] = true;
+		settings.value[i] = value;
+		return 0;
+	}
+	for (size_t i = 0; i < sizeof(built_in) / sizeof(built_in[0]); i++)
+		if (strcmp(built_in[i], name) == 0)
+			return refuse(name, "is fixed when the library is built");
+	return refuse(name, "there is no such setting");
+}
+
+/* One "name=value". */
+static int
+take_setting(char *part)
+{
+	char *equals = strchr(part, '='), *end;
+	long value;
+
+	if (equals == NULL)
+		return refuse(part, "has no value");
+	*equals = '\0';
+	errno = 0;
+	value = strtol(equals + 1, &end, 10);
+	if (end == equals + 1 || *end != '\0' || errno != 0)
+		return refuse(part, "its value is no whole number");
+	return take_value(part, value);
+}
+
+int
+tune_read(void)
+{
+	const char *text = secure_getenv("USTREAMS_TUNE");
+	char copy[sizeof(settings.text)], *rest = copy, *part;
+	int error = 0;
+
+	memset(&settings, 0, sizeof(settings));
+	cache_limit(MAG_MAX);
+	if (text == NULL || *text == '\0')
+		return 0;
+	if (strlen(text) >= sizeof(copy))
+		return refuse("the list", "is longer than 255 characters");
+	memcpy(settings.text, text, strlen(text) + 1);
+	memcpy(copy, text, strlen(text) + 1);
+	while (error == 0 && (part = strsep(&rest, ",")) != NULL)
+		error = take_setting(part);
+	return error;
+}
+
+void
+tune_apply(void)
+{
+	for (size_t i = 0; i < NTUNABLE; i++)
+		if (settings.set[i])
+			st_rlx(value_of(&tunables[i]), settings.value[i]);
+}
+
+const char *
+ustr_tunestr(void)
+{
+	return slot_self() == NULL ? NULL : settings.text;
+}
+
+const char *
+ustr_tunefault(void)
+{
+	return slot_self() == NULL && settings.fault[0] != '\0' ? settings.fault : NULL;
+}
+
+/* ---- the version line -------------------------------------------------------- */
+
 #if USTR_BUFFER_CACHE && !USTR_HEAP_MALLOC
 #define BUFFER_CACHE "yes"
 #else
@@ -101,6 +240,8 @@ ustr_version(void)
 	       " head_cache=" HEAD_CACHE " heap=" HEAP " debug=" STR(USTR_DEBUG);
 }
 
+/* ---- allocator figures -------------------------------------------------------- */
+
 int
 ustr_memstat(struct ustr_memstat *ms)
 {
@@ -120,5 +261,22 @@ ustr_memstat(struct ustr_memstat *ms)
 	cache_stat(&refused, &ms->ms_trips, &ms->ms_failures);
 	ms->ms_failures += ld_rlx(&arena->ar_refused);
 	ms->ms_dropped = callout_dropped();
+	return 0;
+}
+
+int
+ustr_cachestat(unsigned int n, struct ustr_cachestat *cs)
+{
+	if (slot_self() == NULL)
+		return -1;
+	if (n >= NCLASS) {
+		errno = EINVAL;
+		return -1;
+	}
+	if (!plat_judge(cs, sizeof(*cs))) {
+		errno = EFAULT;
+		return -1;
+	}
+	cache_classstat(n, cs);
 	return 0;
 }

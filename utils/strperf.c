@@ -87,6 +87,10 @@ main(int argc, char **argv)
 		return cmd_text(true);
 	if (strcmp(name, "--version") == 0)
 		return cmd_text(false);
+	if (ustr_tunefault() != NULL) {
+		complain("%s", ustr_tunefault());
+		return EXIT_USAGE;
+	}
 	intr_init();
 	for (size_t i = 0; i < NELEM(commands); i++)
 		if (strcmp(name, commands[i].name) == 0)

@@ -116,11 +116,14 @@ void
 out_machine(void)
 {
 	char cpu[128], kernel[128], cpus[128];
+	const char *tune = ustr_tunestr();
 
 	host_cpu_model(cpu, sizeof(cpu));
 	host_kernel(kernel, sizeof(kernel));
 	host_cpus_text(cpus, sizeof(cpus));
 	printf("%s, %s, allowed CPUs %s\n", cpu, kernel, cpus);
+	if (tune != NULL && *tune != '\0')
+		printf("USTREAMS_TUNE %s\n", tune);
 }
 
 void
@@ -310,6 +313,7 @@ out_version(struct js *j)
 	version_value(ustr_version(), "ustreams ", version, sizeof(version));
 	js_string(j, "version", version);
 	out_build(j, "build", ustr_version());
+	js_string(j, "tune", ustr_tunestr() == NULL ? "" : ustr_tunestr());
 }
 
 void
