@@ -32,6 +32,7 @@ static const struct command {
     {"pipe", cmd_pipe, "[options]",
 	"throughput of a STREAMS pipe, beside the kernel's transports"},
     {"rr", cmd_rr, "[options]", "requests and responses, until one can be sure"},
+    {"mem", cmd_mem, "[options]", "message blocks, beside malloc"},
     {"compare", cmd_compare, "A B [--json|--csv] [-- pipe [options]]",
 	"which of two builds is faster; A and B: build directories or strperf programs"},
 };

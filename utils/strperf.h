@@ -28,6 +28,7 @@ void complain_as(const char *name);
 int cmd_pipe(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_rr(int argc, char **argv);
+int cmd_mem(int argc, char **argv);
 /* --help, or else --version, on stdout.  EXIT_DONE. */
 int cmd_text(bool help);
 

@@ -392,7 +392,7 @@ static const struct arg table[] = {
 	0},
     {"duration", "SECONDS", set_duration, "0.01 to 86400 seconds",
 	"time to measure each subject at each size, or for an iteration",
-	LOOPS | USE_MEM | USE_OPEN | USE_SCALE, 0},
+	LOOPS | USE_OPEN | USE_SCALE, 0},
     {"interval", "SECONDS", set_interval, "0.01 to 86400 seconds",
 	"length of a slice, and of a report line; default 1, compare 0.25", USE_PIPE, 0},
     {"json", NULL, set_json, NULL, "print one JSON object", 0, 0},
