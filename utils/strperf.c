@@ -33,6 +33,8 @@ static const struct command {
 	"throughput of a STREAMS pipe, beside the kernel's transports"},
     {"rr", cmd_rr, "[options]", "requests and responses, until one can be sure"},
     {"mem", cmd_mem, "[options]", "message blocks, beside malloc"},
+    {"open", cmd_open, "[options]", "opening, pushing, popping and closing streams"},
+    {"scale", cmd_scale, "[options]", "the cost of a message against modules, sizes, writers, streams"},
     {"compare", cmd_compare, "A B [--json|--csv] [-- pipe [options]]",
 	"which of two builds is faster; A and B: build directories or strperf programs"},
 };

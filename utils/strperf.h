@@ -29,6 +29,8 @@ int cmd_pipe(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_rr(int argc, char **argv);
 int cmd_mem(int argc, char **argv);
+int cmd_open(int argc, char **argv);
+int cmd_scale(int argc, char **argv);
 /* --help, or else --version, on stdout.  EXIT_DONE. */
 int cmd_text(bool help);
 
