@@ -3,7 +3,7 @@
 #include "registry.h"
 
 extern struct streamtab pipeinfo, echoinfo, nulsinfo;
-extern struct streamtab muxinfo;
+extern struct streamtab cloneinfo, loopinfo, muxinfo;
 extern struct streamtab pipemodinfo, nullmodinfo, testmodinfo, srvmodinfo, bufmodinfo;
 extern struct streamtab fifoinfo;
 
@@ -17,6 +17,8 @@ const struct conf conf_table[] = {
 	{ "fifo", &fifoinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "echo", &echoinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "nuls", &nulsinfo, D_MP | USTR_INDEPENDENT, true },
+	{ "clone", &cloneinfo, D_MP | USTR_INDEPENDENT, true },
+	{ "loop", &loopinfo, D_MTPERMOD, true },
 	{ "mux", &muxinfo, D_MTPERMOD, true },
 	{ NULL, NULL, 0, false },
 };
