@@ -74,7 +74,7 @@ extern "C" {
 #define I_ISASTREAM _USTR_STR(46)
 #define I_FATTACH _USTR_STR(52)
 #define I_FDETACH _USTR_STR(53)
-#define I_GET_STRMSGSZ _USTR_STR(86)
+#define I_GET_STRMSGSZ _USTR_STR(86)	/* the result is the limit */
 #define I_GET_STRCTLSZ _USTR_STR(87)
 #define I_GET_PUSHCNT _USTR_STR(88)
 #define I_SET_HIWAT _USTR_STR(91)	/* int by value: bytes */

@@ -120,15 +120,17 @@ opt_getcltime(struct call *c, void *arg, int *rval)
 int
 opt_strmsgsz(struct call *c, void *arg, int *rval)
 {
-	(void)c, (void)rval;
-	return arg_give(arg, (int)ld_rlx(&head_root->hr_strmsgsz));
+	(void)c, (void)arg;
+	*rval = (int)ld_rlx(&head_root->hr_strmsgsz);
+	return 0;
 }
 
 int
 opt_strctlsz(struct call *c, void *arg, int *rval)
 {
-	(void)c, (void)rval;
-	return arg_give(arg, (int)ld_rlx(&head_root->hr_strctlsz));
+	(void)c, (void)arg;
+	*rval = (int)ld_rlx(&head_root->hr_strctlsz);
+	return 0;
 }
 
 /* ---- water marks of this head's read queue -------------------------------------------------------------- */

@@ -387,8 +387,6 @@ OUT_INT(out_gerropt, I_GERROPT)
 OUT_INT(out_getcltime, I_GETCLTIME)
 OUT_INT(out_getband, I_GETBAND)
 OUT_INT(out_pushcnt, I_GET_PUSHCNT)
-OUT_INT(out_strmsgsz, I_GET_STRMSGSZ)
-OUT_INT(out_strctlsz, I_GET_STRCTLSZ)
 
 /* ---- the table ------------------------------------------------------------- */
 
@@ -458,8 +456,6 @@ static const struct pointer {
     {"I_GETCLTIME", out_getcltime, OUT, NONULL},
     {"I_GETBAND", out_getband, OUT, NONULL},
     {"I_GET_PUSHCNT", out_pushcnt, OUT, NONULL},
-    {"I_GET_STRMSGSZ", out_strmsgsz, OUT, NONULL},
-    {"I_GET_STRCTLSZ", out_strctlsz, OUT, NONULL},
 };
 #define NPOINTERS ((int)(sizeof(pointers) / sizeof(pointers[0])))
 

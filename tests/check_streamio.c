@@ -483,10 +483,8 @@ START_TEST(sizes_and_kinds_are_told)
 	int p[2], fd = open_dev("echo"), n = 0;
 
 	make_pipe(p);
-	GIVES(str_ioctl(fd, I_GET_STRMSGSZ, &n), 0);
-	ck_assert_int_eq(n, 262144);
-	GIVES(str_ioctl(fd, I_GET_STRCTLSZ, &n), 0);
-	ck_assert_int_eq(n, 4096);
+	GIVES(str_ioctl(fd, I_GET_STRMSGSZ), 262144);
+	GIVES(str_ioctl(fd, I_GET_STRCTLSZ), 4096);
 	GIVES(str_ioctl(fd, I_GET_PUSHCNT, &n), 0);
 	ck_assert_int_eq(n, 0);
 	GIVES(str_ioctl(fd, I_ISASTREAM), 1);
@@ -497,8 +495,6 @@ START_TEST(sizes_and_kinds_are_told)
 	GIVES(str_ioctl(p[0], I_FIFO), 0);
 	GIVES(str_ioctl(p[0], I_PUSH, "nullmod"), 0);
 	GIVES(str_ioctl(p[0], I_FIFO), 0);
-	FAILS(str_ioctl(fd, I_GET_STRMSGSZ, NULL), EFAULT);
-	FAILS(str_ioctl(fd, I_GET_STRCTLSZ, BAD_PTR), EFAULT);
 	close_pipe(p);
 }
 END_TEST
