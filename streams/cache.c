@@ -327,26 +327,24 @@ cache_detach(struct slot *s)
 	for (unsigned int id = 0; id < NCLASS; id++) {
 		struct cache *c = &cache_root->cr_cache[id];
 
+		/* Its thread was killed between two lines of swap or load. */
+		if (s->sl_mag[id].mp_loaded == s->sl_mag[id].mp_prev)
+			set_pair(&s->sl_mag[id], s->sl_mag[id].mp_loaded, &cache_root->cr_null);
 		surrender(c, &s->sl_mag[id]);
 	}
 }
 
 size_t
-cache_held(const struct slot *s)
+cache_salvage(uint32_t *word)
 {
-	size_t sum = 0;
+	struct cache *c = (struct cache *)((char *)word - offsetof(struct cache, c_lock));
+	size_t lost = (size_t)(c->c_slabend - c->c_slab);
 
-	for (unsigned int id = 0; id < NCLASS; id++) {
-		const struct magpair *mp = &s->sl_mag[id];
-		size_t n = mp->mp_loaded->m_n + (size_t)mp->mp_prev->m_n;
-
-		sum += n * cache_root->cr_cache[id].c_size;
-		if (mp->mp_loaded != &cache_root->cr_null)
-			sum += sizeof(struct mag);
-		if (mp->mp_prev != &cache_root->cr_null)
-			sum += sizeof(struct mag);
-	}
-	return sum;
+	LOCK_HELD(word);
+	if (c->c_slab == NULL || lost > c->c_slabsize)
+		lost = c->c_slabsize;
+	c->c_slab = c->c_slabend = NULL;
+	return lost;
 }
 
 void

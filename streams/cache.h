@@ -85,10 +85,13 @@ void cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct
 void cache_limit(uint32_t magcap);
 /* Give a new slot its null magazines. */
 void cache_attach(struct slot *s);
-/* Hand the magazines of a leaving (or dead, idle) thread to the depot. */
+/* Hand the magazines of a leaving, or dead, thread to the depot. */
 void cache_detach(struct slot *s);
-/* Bytes in the magazines of a slot whose thread died in a call: given up. */
-size_t cache_held(const struct slot *s);
+/*
+ * c_lock was broken: what is not yet cut is given up, since its ends may not
+ * match; bytes.  The loose objects are a list whose every state is whole.
+ */
+size_t cache_salvage(uint32_t *word);
 /* Figures summed over all caches. */
 void cache_stat(size_t *made, size_t *trips, size_t *failures);
 /* The figures of one class, all 0 when it is not in use. */
@@ -123,9 +126,11 @@ cache_free(struct slot *me, unsigned int id, void *p)
 {
 	struct mag *m = me->sl_mag[id].mp_loaded;
 
-	if (likely(m->m_n < ld_rlx(&m->m_cap)))
-		m->m_obj[m->m_n++] = p;
-	else
+	if (likely(m->m_n < ld_rlx(&m->m_cap))) {
+		/* In this order: a dead thread's magazines are read by another. */
+		m->m_obj[m->m_n] = p;
+		st_rel(&m->m_n, m->m_n + 1);
+	} else
 		cache_free_slow(me, id, p);
 }
 

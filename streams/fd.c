@@ -4,6 +4,7 @@
 #include "head_fifo.h"
 #include "heap.h"
 #include "helper.h"
+#include "suspect.h"
 
 #include <string.h>
 
@@ -149,13 +150,30 @@ call_sleep(struct call *c, struct waitq *wq, bool (*ready)(struct call *, void *
 	return error == ETIMEDOUT ? ETIME : error;
 }
 
+/* ---- what a thread has in its hands ------------------------------------------------- */
+
+/* F1 (salvage.h): before a reference of f is counted, or dropped. */
+INLINE void
+hands_on(struct slot *me, int hand, struct file *f)
+{
+	st_rlx(&me->sl_filegen[hand], f->f_gen);
+	st_rel(&me->sl_file[hand], f);
+}
+
+/* An entry leads to it now, or it is gone. */
+INLINE void
+hands_off(struct slot *me, int hand)
+{
+	st_rel(&me->sl_file[hand], NULL);
+}
+
 /* ---- the table --------------------------------------------------------------------- */
 
 int
 fd_init(struct proc *p)
 {
 	if (p->pr_fd0 == NULL)
-		p->pr_fd0 = heap_alloc(FD_INLINE * sizeof(struct fdent));
+		p->pr_fd0 = heap_zalloc(FD_INLINE * sizeof(struct fdent));
 	if (p->pr_fd == NULL)
 		p->pr_fd = heap_zalloc(FD_CHUNKS * sizeof(struct fdent *));
 	if (p->pr_fd0 == NULL || p->pr_fd == NULL)
@@ -178,6 +196,7 @@ fd_file(struct stdata *sd, int oflag)
 	f->f_flags = (uint32_t)oflag & (O_ACCMODE | O_NONBLOCK);
 	f->f_head = sd;
 	f->f_gen = faa(&head_root->hr_filegen, (uint64_t)1);
+	hands_on(slot_tls, HAND_NEW, f);
 	return f;
 }
 
@@ -192,6 +211,7 @@ file_finish(struct file *f, bool drain)
 	int error = 0;
 
 	ASSERT(ld_rlx(&f->f_ref) == 0);
+	st_rel(&f->f_closer, slot_tls->sl_key);
 	if (f->f_closing == FILE_OPEN) {
 		/* A call that entered before E4 may still look at the file: C2. */
 		error = plumb_quiesce(head_group(sd));
@@ -203,9 +223,16 @@ file_finish(struct file *f, bool drain)
 	}
 	if (f->f_closing == FILE_LAST)
 		error = head_dismantle(sd, (int)ld_rlx(&f->f_flags), drain);
-	if (error == 0)
-		heap_free(f, sizeof(*f));
-	return error;
+	if (error != 0)
+		return error;
+	if (f->f_closing == FILE_LAST) {
+		st_rel(&f->f_closing, (uint32_t)FILE_GONE);
+		head_scrap(sd);
+	}
+	suspect_drop(slot_tls, f);
+	f->f_gen = 0;
+	heap_free(f, sizeof(*f));
+	return 0;
 }
 
 static void
@@ -220,22 +247,40 @@ unclosed_add(struct file *f)
 	helper_start();
 }
 
+static struct file *
+unclosed_next(struct slot *me)
+{
+	struct file *f;
+
+	if (ld_rlx(&head_root->hr_unclosed) == NULL)
+		return NULL;
+	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
+	f = head_root->hr_unclosed;
+	if (f != NULL) {
+		hands_on(me, HAND_OLD, f);
+		st_rlx(&head_root->hr_unclosed, f->f_next);
+	}
+	lock_leave(me, &head_root->hr_lock);
+	return f;
+}
+
 void
 fd_unclosed(void)
 {
 	struct slot *me = slot_self();
-	struct file *f, *next;
+	struct file *last = NULL, *f;
 
-	if (me == NULL || ld_rlx(&head_root->hr_unclosed) == NULL)
-		return;
-	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
-	f = head_root->hr_unclosed;
-	st_rlx(&head_root->hr_unclosed, NULL);
-	lock_leave(me, &head_root->hr_lock);
-	for (; f != NULL; f = next) {
-		next = f->f_next;
-		if (file_finish(f, false) != 0)
+	/* One at a time; what cannot be finished comes first again, and is the last. */
+	while (me != NULL && (f = unclosed_next(me)) != NULL) {
+		bool again = f == last;
+
+		if (file_finish(f, false) != 0) {
 			unclosed_add(f);
+			last = f;
+		}
+		hands_off(me, HAND_OLD);
+		if (again)
+			return;
 	}
 }
 
@@ -243,8 +288,16 @@ fd_unclosed(void)
 void
 fd_rele(struct file *f, bool drain)
 {
+	struct slot *me = slot_tls;
+
+	hands_on(me, HAND_OLD, f);
+	CRASH_POINT();
 	if (fas(&f->f_ref, 1u) == 1 && file_finish(f, drain) != 0)
 		unclosed_add(f);
+	CRASH_POINT();
+	if (ld_rlx(&me->sl_file[HAND_NEW]) == f)
+		hands_off(me, HAND_NEW);
+	hands_off(me, HAND_OLD);
 }
 
 void
@@ -291,8 +344,15 @@ wake_sleepers(struct file *f, const struct fdent *e)
 static struct file *
 entry_clear(struct fdent *e)
 {
-	struct file *f = xchg(&e->fe_file, NULL);
+	struct file *f = ld_acq(&e->fe_file);
 
+	while (f != NULL) {
+		hands_on(slot_tls, HAND_OLD, f);
+		CRASH_POINT();
+		if (cas(&e->fe_file, &f, NULL))
+			break;
+	}
+	CRASH_POINT();
 	if (f != NULL)
 		wake_sleepers(f, e);
 	return f;
@@ -358,8 +418,10 @@ fd_install(struct file *f, int min, bool cloexec)
 		return fd;
 	}
 	error = point(me->sl_pslot, fd, f, cloexec);
-	if (error == 0)
+	if (error == 0) {
+		hands_off(me, HAND_NEW);
 		return fd;
+	}
 	plat_close(fd);
 	fd_rele(f, false);
 	return -error;
@@ -376,10 +438,14 @@ fd_hold(int fd, struct file **fp)
 	if (error != 0)
 		return error;
 	/* E5: another thread may just have dropped the last one. */
+	hands_on(c.c_me, HAND_NEW, c.c_file);
 	ref = ld_acq(&c.c_file->f_ref);
 	while (ref != 0 && !cas(&c.c_file->f_ref, &ref, ref + 1))
 		;
+	CRASH_POINT();
 	*fp = c.c_file;
+	if (ref == 0)
+		hands_off(c.c_me, HAND_NEW);
 	call_leave(&c);
 	return ref != 0 ? 0 : EBADF;
 }
@@ -429,6 +495,7 @@ fd_dup2(int fd, int to)
 		return -error;
 	}
 	error = point(me->sl_pslot, to, f, false);
+	hands_off(me, HAND_NEW);
 	return error != 0 ? -error : to;
 }
 
@@ -460,7 +527,8 @@ closechunk(struct fdent *e, int n, bool drain)
 void
 fd_closeall(struct proc *p, bool drain)
 {
-	if (p->pr_fd0 == NULL)
+	/* Of an embryo whose maker died one may be missing. */
+	if (p->pr_fd0 == NULL || p->pr_fd == NULL)
 		return;
 	closechunk(p->pr_fd0, FD_INLINE, drain);
 	for (int i = 0; i < FD_CHUNKS; i++)
@@ -480,6 +548,7 @@ copychunk(struct fdent *to, const struct fdent *from, int base, int n)
 		to[i].fe_cloexec = ld_rlx(&from[i].fe_cloexec);
 		st_rel(&to[i].fe_group, head_group(f->f_head));
 		st_rel(&to[i].fe_file, f);
+		hands_off(slot_tls, HAND_NEW);
 	}
 }
 

@@ -45,11 +45,14 @@ struct file {
 	struct stdata *f_head;	/* C */
 	struct file *f_next;	/* R  on head_root's list of unfinished closes */
 	uint64_t f_gen;		/* C  never given twice: the address may be */
+	struct file *f_suspect;	/* R  next on head_root's list of suspects */
 	uint32_t f_closing;	/* O  FILE_*: how far its close has come */
 	uint32_t f_side;	/* R  FIFO: what it is counted as (head_fifo.h) */
+	uint32_t f_closer;	/* A  slot of who closes it */
 };
 
-enum { FILE_OPEN, FILE_QUIET, FILE_LAST };
+/* Nothing yet; not the last file of its stream; the last; the stream is gone. */
+enum { FILE_OPEN, FILE_QUIET, FILE_LAST, FILE_GONE };
 
 struct fdent {
 	struct file *fe_file;	/* A  NULL: not a stream */
@@ -103,6 +106,7 @@ call_enter(struct call *c, int fd)
 	c->c_me = me;
 	c->c_fd = fd;
 	c->c_sigpipe = false;
+	st_rlx(&me->sl_fd, fd);
 	c->c_group = ld_acq(&e->fe_group);
 	if (unlikely(!plumb_enter(me, c->c_group) ||		    /* E2 */
 		     ld_seq(&e->fe_file) != c->c_file ||	    /* E3 */

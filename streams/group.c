@@ -96,6 +96,21 @@ group_part(struct group *cell, queue_t *hrq)
 	lock_leave(me, &plumb_root->pl_lock);
 }
 
+/* ---- deaths ---------------------------------------------------------------------- */
+
+void
+group_suspect(struct group *g, bool relinking)
+{
+	uintptr_t entry = (uintptr_t)g | (relinking ? SUSPECT_LINKS : 0);
+
+	for (int i = 0; i < NSUSPECT; i++) {
+		uintptr_t none = 0, there = ld_seq(&plumb_root->pl_suspect[i]);
+
+		if (there == entry || (there == 0 && cas(&plumb_root->pl_suspect[i], &none, entry)))
+			return;
+	}
+}
+
 /* ---- merging --------------------------------------------------------------------- */
 
 /* Every queue of the stream of head hrq names g from now on. */

@@ -50,11 +50,15 @@ _Static_assert(offsetof(struct group, g_run) == 0, "q_runq leads to the cell");
 
 #define GROUP_MERGED 0x80000000u /* no slot's key */
 
+#define NSUSPECT 256	/* deaths inside groups, not yet seen to */
+#define SUSPECT_LINKS 1 /* in an entry: it died while it relinked the group */
+
 /* Guard tag L: pl_lock. */
 struct plumb_root {
 	uint32_t pl_lock;	/* A */
 	struct group *pl_free;	/* L  cells not in use */
 	queue_t pl_deadend[2];	/* C  swallows what is sent below a closed stream */
+	uintptr_t pl_suspect[NSUSPECT]; /* A  groups in which a thread died */
 };
 
 extern struct plumb_root *plumb_root;
@@ -72,6 +76,9 @@ void group_part(struct group *cell, queue_t *hrq);
 void group_merge(struct slot *me, struct group *from, struct group *into);
 /* M3, M4, if a merging into g was begun; the caller holds g exclusively. */
 void group_finish(struct slot *me, struct group *g);
+
+/* A thread died inside g, or while it relinked it: salvage.c is to look at it. */
+void group_suspect(struct group *g, bool relinking);
 
 INLINE struct group *
 plumb_group(const queue_t *q)

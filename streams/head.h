@@ -103,7 +103,9 @@ enum { HEAD_PIPE, HEAD_DEVICE, HEAD_FIFO };
 #define SD_MREAD 0x100	/* a read that finds nothing sends M_READ */
 #define SD_NDEL 0x200	/* O_NONBLOCK: read and write give 0, not EAGAIN */
 #define SD_DELIM 0x400	/* writes are delimited */
-#define SD_TROUBLE (SD_END | SD_BROKEN | SD_RDERR | SD_WRERR | SD_PLEX)
+#define SD_DAMAGED 0x10000 /* condemned: a thread died where it mattered (salvage.h) */
+#define SD_SUSPECT 0x20000 /* a thread died in a call on it, being looked at */
+#define SD_TROUBLE (SD_END | SD_BROKEN | SD_RDERR | SD_WRERR | SD_PLEX | SD_DAMAGED)
 
 /* What a call minds (head_access). */
 #define ACC_HUP 0x01	 /* a hang-up: ENXIO */
@@ -118,9 +120,9 @@ enum { HEAD_PIPE, HEAD_DEVICE, HEAD_FIFO };
 #define ACC_PLUMB (ACC_HUP | ACC_RDERR | ACC_WRERR)
 
 /* What ends the wait of a reader, of a writer, of who asks: not the others' trouble. */
-#define SD_RDSTOP (SD_END | SD_RDERR | SD_PLEX)
-#define SD_WRSTOP (SD_HUP | SD_BROKEN | SD_WRERR | SD_PLEX)
-#define SD_ASKSTOP (SD_HUP | SD_RDERR | SD_WRERR | SD_PLEX)
+#define SD_RDSTOP (SD_END | SD_RDERR | SD_PLEX | SD_DAMAGED)
+#define SD_WRSTOP (SD_HUP | SD_BROKEN | SD_WRERR | SD_PLEX | SD_DAMAGED)
+#define SD_ASKSTOP (SD_HUP | SD_RDERR | SD_WRERR | SD_PLEX | SD_DAMAGED)
 
 struct file;
 struct fdent;
@@ -141,6 +143,7 @@ struct head_root {
 	uint64_t hr_filegen;	/* A  files ever made */
 	struct file *hr_unclosed; /* R  closes that a stopped thread held up */
 	struct node *hr_node[NODE_CHAINS]; /* R  named nodes, hashed (node.h) */
+	struct file *hr_suspect; /* R  files with a reference too many, perhaps */
 };
 
 extern struct head_root *head_root;

@@ -146,7 +146,6 @@ head_dismantle(struct stdata *sd, int oflag, bool drain)
 	}
 	head_detach(me, sd);
 	plumb_exit(me);
-	head_scrap(sd);
 	return 0;
 }
 
@@ -172,7 +171,9 @@ head_lastclose(struct stdata *sd)
 void
 head_abandon(struct stdata *sd)
 {
-	if (head_lastclose(sd))
-		while (head_dismantle(sd, O_NONBLOCK, false) != 0)
-			plat_nap(1000);
+	if (!head_lastclose(sd))
+		return;
+	while (head_dismantle(sd, O_NONBLOCK, false) != 0)
+		plat_nap(1000);
+	head_scrap(sd);
 }

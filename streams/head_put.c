@@ -178,6 +178,8 @@ head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe)
 	}
 	if (state & SD_PLEX)
 		return EINVAL;
+	if ((state & SD_DAMAGED) && (minds & (ACC_RDERR | ACC_WRERR)))
+		return EIO;
 	if ((state & SD_HUP) && (minds & ACC_HUP))
 		return ENXIO;
 	if ((state & SD_RDERR) && (minds & ACC_RDERR))

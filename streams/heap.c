@@ -23,6 +23,7 @@ struct heap_class {
 } LINE_ALIGNED;
 
 _Static_assert(sizeof(struct heap_class) == LINE, "a class is a line");
+_Static_assert(offsetof(struct heap_class, hc_lock) == 0, "heap_salvage counts on it");
 
 static struct heap_class *heap;
 static long fail_countdown;
@@ -182,6 +183,19 @@ heap_free(void *p, size_t size)
 	st_rlx(&hc->hc_free, p);
 	st_rlx(&hc->hc_inuse, hc->hc_inuse - 1);
 	lock_leave(me, &hc->hc_lock);
+}
+
+size_t
+heap_salvage(uint32_t *word)
+{
+	struct heap_class *hc = (struct heap_class *)word;
+	size_t lost = (size_t)(hc->hc_end - hc->hc_piece);
+
+	LOCK_HELD(word);
+	if (hc->hc_piece == NULL || lost > hc->hc_piecesize)
+		lost = hc->hc_piecesize;
+	hc->hc_piece = hc->hc_end = NULL;
+	return lost;
 }
 
 size_t

@@ -31,6 +31,8 @@ void *heap_zalloc(size_t size);
 void heap_free(void *p, size_t size);
 /* Bytes in use. */
 size_t heap_used(void);
+/* A class's lock was broken: what is not yet cut is given up; bytes. */
+size_t heap_salvage(uint32_t *word);
 
 /*
  * In a debug build: refuse the n-th allocation from now on (heap and caches);

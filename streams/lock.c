@@ -2,21 +2,21 @@
 /* lock.c: waiting for a lock, breaking a dead owner's, and the rank check. */
 #include "lock.h"
 
-void (*lock_broken_hook)(uint32_t *word, uint32_t dead);
+void (*lock_broken_hook)(uint32_t *word, enum lock_rank rank);
 
 /* Take the lock from a dead owner.  True if it is ours now. */
 static bool
-take_over(uint32_t *word, uint32_t owner, uint32_t me)
+take_over(uint32_t *word, uint32_t owner, uint32_t me, enum lock_rank rank)
 {
 	if (!slot_gone(owner) || !cas(word, &owner, me))
 		return false;
 	if (lock_broken_hook != NULL)
-		lock_broken_hook(word, owner);
+		lock_broken_hook(word, rank);
 	return true;
 }
 
 NOINLINE void
-lock_wait(uint32_t *word, uint32_t me)
+lock_wait(uint32_t *word, uint32_t me, enum lock_rank rank)
 {
 	unsigned int step = 0;
 
@@ -26,7 +26,7 @@ lock_wait(uint32_t *word, uint32_t me)
 
 		if (owner == 0 && cas(word, &owner, me))
 			return;
-		if (plat_backoff(&step) && owner != 0 && take_over(word, owner, me))
+		if (plat_backoff(&step) && owner != 0 && take_over(word, owner, me, rank))
 			return;
 	}
 }

@@ -15,7 +15,7 @@
  *                debug level 2.
  *
  * A waiter that naps looks at the owner; a dead owner's lock is broken by the
- * waiter, who calls lock_broken_hook and goes on as owner.
+ * waiter, who calls lock_broken_hook as its owner and goes on.
  *
  * lock_publish drops the lock with an exchange instead of a store: for the
  * places where the next thing is to look whether somebody sleeps.
@@ -30,11 +30,11 @@ enum lock_rank {
 	RANK_PROC = 1,	/* a process's descriptor table */
 	RANK_REGISTRY,	/* names and open devices */
 	RANK_HEAD,	/* a stream head's settings */
+	RANK_GROUP,	/* groups: free cells and members */
 	RANK_READER,	/* a stream head's reader lock */
 	RANK_QUEUE,	/* a queue */
 	RANK_PARK,	/* a queue's parked list */
 	RANK_PERIM,	/* a perimeter's list of queues */
-	RANK_GROUP,	/* groups: free cells and members */
 	RANK_RUNQ,	/* a group's run list */
 	RANK_CALLOUT,	/* callback cells and their pairs' lists */
 	RANK_CACHE,	/* growth of a cache */
@@ -43,9 +43,10 @@ enum lock_rank {
 
 typedef uint32_t lock_t;
 
-extern void (*lock_broken_hook)(uint32_t *word, uint32_t dead);
+/* What the lock of that rank guards may be half changed: salvage.c. */
+extern void (*lock_broken_hook)(uint32_t *word, enum lock_rank rank);
 
-void lock_wait(uint32_t *word, uint32_t me);
+void lock_wait(uint32_t *word, uint32_t me, enum lock_rank rank);
 void lock_note(struct slot *me, const void *word, uint32_t rank);
 void lock_forget(struct slot *me, const void *word);
 bool lock_mine(const uint32_t *word);
@@ -61,7 +62,8 @@ lock_enter(struct slot *me, uint32_t *word, enum lock_rank rank)
 		lock_note(me, word, rank);
 	if (unlikely(!__atomic_compare_exchange_n(word, &free, me->sl_key, false,
 		    __ATOMIC_ACQUIRE, __ATOMIC_RELAXED)))
-		lock_wait(word, me->sl_key);
+		lock_wait(word, me->sl_key, rank);
+	CRASH_POINT();
 }
 
 /* True if taken. */
@@ -72,6 +74,7 @@ lock_try(struct slot *me, uint32_t *word, enum lock_rank rank)
 
 	if (!cas(word, &free, me->sl_key))
 		return false;
+	CRASH_POINT();
 	if (DEBUG_ON(2))
 		lock_note(me, word, rank);
 	return true;
@@ -81,6 +84,7 @@ INLINE void
 lock_leave(struct slot *me, uint32_t *word)
 {
 	LOCK_HELD(word);
+	CRASH_POINT();
 	if (DEBUG_ON(2))
 		lock_forget(me, word);
 	st_rel(word, 0u);
@@ -90,9 +94,11 @@ INLINE void
 lock_publish(struct slot *me, uint32_t *word)
 {
 	LOCK_HELD(word);
+	CRASH_POINT();
 	if (DEBUG_ON(2))
 		lock_forget(me, word);
 	(void)xchg(word, 0u);
+	CRASH_POINT();
 }
 
 #endif

@@ -372,6 +372,66 @@ perim_enter(struct slot *me, struct perim *p)
 	return taken;
 }
 
+/* ---- after a death ------------------------------------------------------------------ */
+
+void
+perim_salvage(struct perim *p)
+{
+	LOCK_HELD(&p->pe_lock);
+	p->pe_last = NULL;
+	for (queue_t *q = p->pe_first; q != NULL; q = q->q_plink)
+		p->pe_last = q;
+}
+
+/* A dead owner's perimeter to its wanter, or free; always pending. */
+static bool
+evict(struct perim *p)
+{
+	uint64_t word = ld_seq(&p->pe_word);
+
+	while (perim_owner(word) != 0 && slot_gone(perim_owner(word))) {
+		uint32_t wanter = perim_wanter(word);
+
+		if (wanter != 0 && slot_gone(wanter))
+			wanter = 0;
+		if (cas(&p->pe_word, &word, (uint64_t)(wanter | PERIM_PENDING)))
+			return true;
+	}
+	return false;
+}
+
+static bool
+listed(struct slot *me, struct perim *p, const queue_t *q)
+{
+	const queue_t *at;
+
+	lock_enter(me, &p->pe_lock, RANK_PERIM);
+	for (at = p->pe_first; at != NULL && at != q; at = at->q_plink)
+		;
+	lock_leave(me, &p->pe_lock);
+	return at != NULL;
+}
+
+bool
+perim_mend(struct slot *me, queue_t *q)
+{
+	struct perim *p = q->q_perim;
+	bool died;
+
+	if (p == NULL)
+		return false;
+	died = evict(p);
+	if (ld_seq(&q->q_pfirst) != NULL || (ld_seq(&q->q_pflag) & (QP_LISTED | QP_SRV))) {
+		if (!listed(me, p, q)) {
+			(void)f_and(&q->q_pflag, ~(uint32_t)QP_LISTED);
+			list(me, p, q, 0);
+		}
+		(void)f_or(&p->pe_word, (uint64_t)PERIM_PENDING);
+	}
+	postpone(me, p);
+	return died;
+}
+
 mblk_t *
 perim_forget(queue_t *q)
 {

@@ -91,6 +91,13 @@ bool perim_try(struct slot *me, struct perim *p);
 void perim_leave(struct slot *me, struct perim *p);
 /* Run what is parked, if nobody is inside; the caller names no group. */
 void perim_kick(struct slot *me, struct perim *p);
+/*
+ * Under plumb_lock, after a thread died inside the group: what is parked on q is
+ * on the list, and will be run.  True: the dead thread was inside the perimeter.
+ */
+bool perim_mend(struct slot *me, queue_t *q);
+/* The list is whole again after its lock was broken. */
+void perim_salvage(struct perim *p);
 /* Under plumb_lock: take q off its perimeter; what was parked on it. */
 mblk_t *perim_forget(queue_t *q);
 

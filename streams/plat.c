@@ -61,6 +61,21 @@ plat_panic(const char *what, const char *file, int line)
 	abort();
 }
 
+static long crash_countdown;
+
+void
+plat_crash_at(long n)
+{
+	st_rlx(&crash_countdown, n);
+}
+
+void
+plat_crash_point(void)
+{
+	if (unlikely(ld_rlx(&crash_countdown) > 0) && fas(&crash_countdown, 1L) == 1)
+		raise(SIGKILL);
+}
+
 void
 plat_jitter_slow(void)
 {

@@ -70,7 +70,19 @@ void plat_panic(const char *what, const char *file, int line)
  */
 void plat_jitter_slow(void);
 extern bool plat_jitter_on;
-#define JITTER() ((void)(!DEBUG_ON(1) || !plat_jitter_on || (plat_jitter_slow(), 0)))
+#define JITTER()                                                                \
+	((void)(!DEBUG_ON(1) || (plat_crash_point(), !plat_jitter_on) ||        \
+		(plat_jitter_slow(), 0)))
+
+/*
+ * In debug builds: the n-th point passed after plat_crash_at(n) kills the
+ * process.  Points stand after each lock is taken, before and after it is
+ * dropped, and where JITTER() stands, so that tests can have a process die at
+ * every place where something is half done.
+ */
+void plat_crash_at(long n);
+void plat_crash_point(void);
+#define CRASH_POINT() ((void)(!DEBUG_ON(1) || (plat_crash_point(), 0)))
 
 /* ---- waiting ---------------------------------------------------------------- */
 

@@ -55,6 +55,7 @@ succeed(struct slot *me, struct group *g, uint32_t dead)
 {
 	struct group *into = ld_acq(&g->g_parent);
 
+	group_suspect(g, true);
 	if (into != NULL && ld_acq(&into->g_absorbs) == g) {
 		if (cas(&into->g_plumber, &dead, me->sl_key)) {
 			group_finish(me, into);

@@ -27,6 +27,7 @@
 #include "helper.h"
 #include "putnext.h"
 #include "tune.h"
+#include "salvage.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -249,6 +250,7 @@ furnish(void)
 		return error;
 	tune_apply();
 	head_init_process();
+	salvage_init();
 	return registry_init();
 }
 
@@ -349,6 +351,7 @@ before_fork(void)
 		st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 		return;
 	}
+	st_rel(&p->pr_keeper, slot_tls->sl_key);
 	if (fd_copy(slot_proc(), p) != 0) {
 		drop_embryo(p);
 		return;

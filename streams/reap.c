@@ -6,16 +6,25 @@
  * of its thread slots lives (slot.h).  Whoever notices first moves it from
  * PROC_LIVE to PROC_DYING and does then what an ordinary exit does, without
  * draining: every descriptor closed -- so the last holder's death hangs up
- * the peer -- and the slots given free.  A thread that died outside the
- * library or asleep held nothing; its magazines go back to the depot.  One
- * that died inside a call may have had blocks in its hands: its magazines are
- * left alone, and its locks are broken by who waits for them (lock.h).
+ * the peer -- and the slots given free.  Its threads' magazines go back to the
+ * depot: each store to one leaves it whole (cache.h).  A thread that died
+ * outside the library or asleep held nothing else; what one left half done that
+ * died inside a call is seen to by salvage.c, and what it had in its hands is
+ * lost and counted as IN_HAND.
+ *
+ * Who buries may die too: pr_keeper names him, and another one begins again.
+ * The same for the maker of an embryo, after a second in which the child may
+ * still claim it.
  */
 #include "arena.h"
 #include "cache.h"
 #include "callout.h"
 #include "fd.h"
 #include "helper.h"
+#include "salvage.h"
+
+#define IN_HAND 8192 /* bytes: a magazine of small blocks, or a message of two pages */
+#define ORPHAN_NS 1000000000 /* an embryo without a maker is waited for, ns */
 
 /* How many thread slots of p are held by the living, and by the dead. */
 static void
@@ -64,10 +73,10 @@ bury_threads(struct proc *p)
 			slot_unclaim(s, p);
 		if (s == NULL || ld_rlx(&s->sl_proc) != p->pr_id || !slot_takedead(s, key))
 			continue;
-		if (ld_acq(&s->sl_home) == NULL)
-			cache_detach(s);
-		else
-			faa(&slot_root->sr_leaked, cache_held(s));
+		salvage_thread(s, p);
+		cache_detach(s);
+		if (ld_acq(&s->sl_home) != NULL)
+			faa(&slot_root->sr_leaked, (size_t)IN_HAND);
 		slot_bury(s);
 	}
 }
@@ -84,28 +93,64 @@ bury(struct proc *p)
 	faa(&slot_root->sr_deaths, 1u);
 }
 
+/* p is dead and nobody buries it: do that?  It is PROC_DYING then, and ours. */
+static bool
+claim_dead(struct slot *me, struct proc *p)
+{
+	uint32_t live = PROC_LIVE, keeper = ld_acq(&p->pr_keeper);
+
+	if (ld_acq(&p->pr_state) == PROC_DYING)
+		return slot_gone(keeper) && cas(&p->pr_keeper, &keeper, me->sl_key);
+	if (ld_acq(&p->pr_state) != PROC_LIVE || !seems_dead(p) ||
+	    !cas(&p->pr_state, &live, (uint32_t)PROC_DYING))
+		return false;
+	st_rel(&p->pr_keeper, me->sl_key);
+	/* Another may have buried it meanwhile, and the slot live again. */
+	if (seems_dead(p))
+		return true;
+	st_rel(&p->pr_state, (uint32_t)PROC_LIVE);
+	return false;
+}
+
+/* An embryo whose maker died, and that no child has claimed. */
+static bool
+claim_orphan(struct slot *me, struct proc *p)
+{
+	static int64_t since[NPROC];
+	uint32_t embryo = PROC_EMBRYO;
+
+	if (ld_acq(&p->pr_state) != PROC_EMBRYO || !slot_gone(ld_acq(&p->pr_keeper))) {
+		st_rlx(&since[p->pr_id], (int64_t)0);
+		return false;
+	}
+	if (ld_rlx(&since[p->pr_id]) == 0)
+		st_rlx(&since[p->pr_id], plat_now());
+	if (plat_now() - ld_rlx(&since[p->pr_id]) < ORPHAN_NS ||
+	    !cas(&p->pr_state, &embryo, (uint32_t)PROC_DYING))
+		return false;
+	st_rel(&p->pr_keeper, me->sl_key);
+	faa(&slot_root->sr_live, 1u); /* bury() takes it back */
+	return true;
+}
+
 int
 reap_scan(void)
 {
 	uint32_t top = ld_acq(&slot_root->sr_ptop);
+	struct slot *me = slot_self();
 	int n = 0;
 
+	if (me == NULL)
+		return 0;
 	for (uint32_t i = 1; i < top; i++) {
 		struct proc *p = slot_procat(i);
-		uint32_t live = PROC_LIVE;
 
-		if (p == NULL || p == slot_proc() || ld_acq(&p->pr_state) != PROC_LIVE ||
-		    !seems_dead(p) || !cas(&p->pr_state, &live, (uint32_t)PROC_DYING))
+		if (p == NULL || p == slot_proc() ||
+		    (!claim_dead(me, p) && !claim_orphan(me, p)))
 			continue;
-		/* Another may have buried it meanwhile, and the slot live again. */
-		if (seems_dead(p)) {
-			bury(p);
-			n++;
-		} else {
-			uint32_t dying = PROC_DYING;
-
-			(void)cas(&p->pr_state, &dying, (uint32_t)PROC_LIVE);
-		}
+		bury(p);
+		n++;
 	}
+	salvage_run();
 	return n;
 }

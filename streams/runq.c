@@ -141,6 +141,59 @@ runq_move(struct slot *me, struct runq *from, struct runq *to)
 	lock_publish(me, &to->rq_lock);
 }
 
+/* Each link is written at once, so the list can be walked; its end and length follow. */
+void
+runq_salvage(struct runq *rq)
+{
+	uint32_t n = 0;
+
+	LOCK_HELD(&rq->rq_lock);
+	rq->rq_last = NULL;
+	for (queue_t *q = rq->rq_first; q != NULL; q = q->q_link, n++)
+		rq->rq_last = q;
+	st_rlx(&rq->rq_n, n);
+}
+
+void
+runq_purge(struct slot *me, struct runq *rq)
+{
+	queue_t **link = &rq->rq_first, *q;
+
+	lock_enter(me, &rq->rq_lock, RANK_RUNQ);
+	while ((q = *link) != NULL) {
+		if ((q->q_flag & (QENAB | QHLIST)) == QENAB)
+			link = &q->q_link;
+		else
+			st_rlx(link, q->q_link);
+	}
+	runq_salvage(rq);
+	lock_leave(me, &rq->rq_lock);
+}
+
+void
+runq_mend(struct slot *me, queue_t *q)
+{
+	struct runq *rq;
+	queue_t *at;
+
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	if (q->q_flag & QWCLOSE) {
+		lock_leave(me, &q->q_lock);
+		return;
+	}
+	queue_clear(q, QHLIST);
+	queue_set(q, QENAB);
+	lock_leave(me, &q->q_lock);
+	rq = lock_list(me, q);
+	for (at = rq->rq_first; at != NULL && at != q; at = at->q_link)
+		;
+	if (at == NULL) {
+		q->q_link = NULL;
+		link_last(rq, q, q, 1);
+	}
+	lock_publish(me, &rq->rq_lock);
+}
+
 void
 qenable(queue_t *q)
 {

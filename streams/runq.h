@@ -34,6 +34,15 @@ queue_t *runq_next(struct slot *me, struct runq *rq);
 void runq_done(struct slot *me, queue_t *q);
 /* Take q off; the group is held exclusively. */
 void runq_forget(queue_t *q);
+/*
+ * A thread died where it may have changed things half.  purge: whatever is on
+ * the list belongs there (invariant 1); mend: q is enabled and on its list,
+ * whatever its flags said; for both the group is held exclusively.  salvage: the
+ * list is whole again after its lock was broken.
+ */
+void runq_purge(struct slot *me, struct runq *rq);
+void runq_mend(struct slot *me, queue_t *q);
+void runq_salvage(struct runq *rq);
 /* What is on from goes behind what is on to; from's queues name to already. */
 void runq_move(struct slot *me, struct runq *from, struct runq *to);
 

@@ -170,6 +170,8 @@ slot_bury(struct slot *s)
 {
 	st_rel(&s->sl_home, NULL);
 	st_rel(&s->sl_visiting, NULL);
+	for (int i = 0; i < HANDS; i++)
+		st_rel(&s->sl_file[i], NULL);
 	st_rel(&s->sl_pslot, NULL);
 	st_rel(&s->sl_state, SLOT_FREE);
 }

@@ -45,6 +45,11 @@ struct magpair {
 	struct mag *mp_prev;	/* O  never NULL */
 };
 
+struct file;
+
+/* A reference that no entry holds yet, and one that no entry holds any more. */
+enum { HAND_NEW, HAND_OLD, HANDS };
+
 struct slot {
 	/* Line 0: what others look at. */
 	struct group *sl_home;	   /* A  group entered, NULL outside */
@@ -61,6 +66,9 @@ struct slot {
 
 	/* Line 1: the owner's. */
 	struct perim *sl_later;	/* O  perimeters to drain once outside */
+	struct file *sl_file[HANDS]; /* O  files whose references this thread changes */
+	uint64_t sl_filegen[HANDS]; /* O  their f_gen: the address may be used again */
+	int sl_fd;		/* O  descriptor of the last call */
 	uint32_t sl_nheld;	/* O  locks held, debug level 2 */
 	struct {
 		const void *h_lock;
@@ -86,6 +94,7 @@ struct proc {
 	int pr_arenafd;		/* A  its descriptor of the arena */
 	uint32_t pr_bell;	/* A  futex of the helper: 1 when it has something to do */
 	uint32_t pr_life;	/* A  how many processes the slot has been */
+	uint32_t pr_keeper;	/* A  slot of who makes it (embryo) or buries it */
 	struct fdent *pr_fd0;	/* C  descriptors 0..63 */
 	struct fdent **pr_fd;	/* C  chunks of the others */
 	uint32_t pr_due[PROC_DUE]; /* A  free routines other processes left for it */

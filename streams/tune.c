@@ -59,6 +59,11 @@ ustr_tune(const char *name, long value)
 		heap_fail_nth(value);
 		return 0;
 	}
+	/* ... and die at the value-th point from now on. */
+	if (DEBUG_ON(1) && name != NULL && strcmp(name, "crashpoint") == 0) {
+		plat_crash_at(value);
+		return 0;
+	}
 	errno = EINVAL;
 	t = find(name);
 	if (t == NULL)

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * salvage.h: what a thread leaves behind that was killed inside the library.
+ *
+ * Level 10.  A process can be killed at any instruction.  What it held is then
+ * in one of these states, and nobody else may be stuck with it:
+ *
+ *   a lock          its waiter breaks it (lock.h).  L1 the list it guards is
+ *                   given up, counted in ms_leaked; L2 the stream is condemned;
+ *                   L3 its group is suspect
+ *   a perimeter     is vacant to whoever comes next; the stream is condemned
+ *   the group       its slot names it: the group is suspect
+ *   relinking       plumb_wait gives the group free; all its streams are
+ *                   condemned
+ *   a file          a reference may be counted that no entry holds: F1..F3
+ *
+ * A suspect group is swept by who buries the dead, holding it exclusively:
+ *
+ *   G1 each queue's locks are free or broken as above
+ *   G2 each perimeter of a dead holder is free and pending, and queues with
+ *      parked messages are on its list
+ *   G3 each service procedure is enabled and on the run list: whatever
+ *      back-enable or qenable died between two lines is made up for
+ *   G4 everybody who sleeps is woken: he looks again, and sleeps again
+ *   G5 the group is suspect no more
+ *
+ * invariant 1: whoever dies inside a group makes it suspect before its slot is
+ *   given free (reap.c), also while sweeping: G5 is last.
+ * invariant 2: a sweep changes nothing that a healthy stream would notice: a
+ *   service procedure with nothing to do and a wake-up without a cause are legal.
+ * invariant 3: memory that may be reachable from two places is given up, never
+ *   given to two owners.
+ *
+ * Condemned (SD_DAMAGED): every call gives EIO, for ever; the other end of a
+ * pipe is hung up.  Closing works as ever.
+ *
+ *   F1 a thread names the file whose references it changes (sl_file)
+ *   F2 it died: the file is suspected of one reference too many
+ *   F3 no entry of any table leads to it and no thread names it, yet it is not
+ *      freed: its stream is condemned, so that the other end is told.  A reference
+ *      that travels in a message is not known here: it gets a condemned stream.
+ */
+#ifndef STREAMS_SALVAGE_H
+#define STREAMS_SALVAGE_H
+
+#include "fd.h"
+
+/* Each process: what breaking a lock means. */
+void salvage_init(void);
+/* Inside sd's group: EIO from now on, and its other end hung up. */
+void salvage_condemn(struct stdata *sd);
+/* The dead thread s of p, whose table is still as it was; before it is buried. */
+void salvage_thread(const struct slot *s, struct proc *p);
+/* After burials, and until nothing is suspect any more. */
+void salvage_run(void);
+
+#endif

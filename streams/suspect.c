@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* suspect.c: files of which a dead thread may have left a reference behind. */
+#include "suspect.h"
+#include "salvage.h"
+
+void
+suspect_add(struct file *f, uint64_t gen)
+{
+	struct slot *me = slot_self();
+	struct file *at;
+
+	if (me == NULL)
+		return;
+	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
+	for (at = head_root->hr_suspect; at != NULL && at != f; at = at->f_suspect)
+		;
+	if (at == NULL && f->f_gen == gen) {
+		f->f_suspect = head_root->hr_suspect;
+		st_rlx(&head_root->hr_suspect, f);
+	}
+	lock_leave(me, &head_root->hr_lock);
+}
+
+void
+suspect_drop(struct slot *me, struct file *f)
+{
+	struct file **link = &head_root->hr_suspect;
+
+	if (ld_rlx(link) == NULL)
+		return;
+	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
+	while (*link != NULL && *link != f)
+		link = &(*link)->f_suspect;
+	if (*link == f)
+		st_rlx(link, f->f_suspect);
+	lock_leave(me, &head_root->hr_lock);
+}
+
+/* ---- F3 ------------------------------------------------------------------------ */
+
+static bool
+in_chunk(const struct fdent *e, int n, const struct file *f)
+{
+	for (int i = 0; i < n; i++)
+		if (ld_seq(&e[i].fe_file) == f)
+			return true;
+	return false;
+}
+
+static bool
+in_table(const struct proc *p, const struct file *f)
+{
+	if (p->pr_fd0 == NULL || p->pr_fd == NULL)
+		return false;
+	if (in_chunk(p->pr_fd0, FD_INLINE, f))
+		return true;
+	for (int i = 0; i < FD_CHUNKS; i++) {
+		const struct fdent *chunk = ld_acq(&p->pr_fd[i]);
+
+		if (chunk != NULL && in_chunk(chunk, FD_CHUNK, f))
+			return true;
+	}
+	return false;
+}
+
+/* Does any entry, or the hands of a living thread, lead to f? */
+static bool
+led_to(const struct file *f)
+{
+	uint32_t top = ld_acq(&slot_root->sr_ptop);
+
+	for (uint32_t i = 1; i < top; i++) {
+		const struct proc *p = slot_procat(i);
+
+		if (p != NULL && ld_acq(&p->pr_state) != PROC_FREE && in_table(p, f))
+			return true;
+	}
+	top = ld_acq(&slot_root->sr_top);
+	for (uint32_t i = 1; i < top; i++) {
+		const struct slot *s = slot_at(i);
+
+		if (s != NULL &&
+		    (ld_seq(&s->sl_file[HAND_NEW]) == f || ld_seq(&s->sl_file[HAND_OLD]) == f) &&
+		    ld_acq(&s->sl_state) != SLOT_FREE && !slot_gone(ld_acq(&s->sl_key)))
+			return true;
+	}
+	return false;
+}
+
+/* Take the first suspect off the list to which nothing leads any more. */
+static struct file *
+lost_file(struct slot *me)
+{
+	struct file **link, *f;
+
+	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
+	for (link = &head_root->hr_suspect; (f = *link) != NULL; link = &f->f_suspect)
+		if (!led_to(f))
+			break;
+	if (f != NULL)
+		st_rlx(link, f->f_suspect);
+	lock_leave(me, &head_root->hr_lock);
+	return f;
+}
+
+void
+suspect_resolve(struct slot *me)
+{
+	struct file *f;
+
+	while (ld_rlx(&head_root->hr_suspect) != NULL && (f = lost_file(me)) != NULL) {
+		uint32_t closing = ld_acq(&f->f_closing), closer = ld_acq(&f->f_closer);
+
+		if (closer != 0 && !slot_gone(closer))
+			continue; /* he goes on with it */
+		faa(&slot_root->sr_leaked, sizeof(*f));
+		if (closing != FILE_OPEN && closing != FILE_LAST)
+			continue; /* the stream was not waiting for it */
+		plumb_into(me, head_group(f->f_head));
+		salvage_condemn(f->f_head);
+		plumb_exit(me);
+	}
+}
