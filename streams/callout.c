@@ -93,6 +93,16 @@ grow(struct slot *me, struct callout *chunk)
 	heap_free(chunk, CHUNK * sizeof(*chunk));
 }
 
+/* Each link is written at once, so the free list can be walked; its end follows. */
+void
+callout_salvage(void)
+{
+	LOCK_HELD(&root->cr_lock);
+	root->cr_last = NULL;
+	for (struct callout *co = root->cr_free; co != NULL; co = co->co_next)
+		root->cr_last = co;
+}
+
 int
 callout_init(void)
 {

@@ -129,4 +129,7 @@ callout_wanted(const struct callback *copy)
 	return ld_acq(&copy->cb_cell->co_word) == copy->cb_word;
 }
 
+/* The lock of the cells was broken: their free list is whole again. */
+void callout_salvage(void);
+
 #endif

@@ -3,6 +3,7 @@
 #include "salvage.h"
 #include "arena.h"
 #include "cache.h"
+#include "callout.h"
 #include "heap.h"
 #include "msg.h"
 #include "suspect.h"
@@ -120,6 +121,9 @@ broken(uint32_t *word, enum lock_rank rank)
 		break;
 	case RANK_RUNQ:
 		runq_salvage(AROUND(word, struct runq, rq_lock));
+		break;
+	case RANK_CALLOUT:
+		callout_salvage();
 		break;
 	case RANK_CACHE:
 		give_up(cache_salvage(word));

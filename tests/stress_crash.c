@@ -10,7 +10,7 @@
  * work or say EIO or hang-up, others do as if nothing had happened, everything
  * can be closed, and the memory that is not given back is counted.
  *
- * USTR_STRESS_STEP: only every so-manieth point (1).
+ * USTR_STRESS_STEP: only every so-manieth point (7).
  */
 #include "stresslib.h"
 
@@ -360,6 +360,6 @@ main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < sizeof(scenarios) / sizeof(scenarios[0]); i++)
 		for (int sole = 0; sole < 2; sole++)
-			deaths(&scenarios[i], sole, step != NULL ? atol(step) : 1, other);
+			deaths(&scenarios[i], sole, step != NULL ? atol(step) : 7, other);
 	return 0;
 }
