@@ -14,7 +14,10 @@
 #include <sys/stat.h>
 
 #include <stropts.h>
+#include <sys/bufmod.h>
+#include <sys/mux.h>
 #include <sys/stream.h>
+#include <sys/testmod.h>
 
 #include "strtest.h"
 
@@ -73,10 +76,26 @@ static const struct constant message_types[] = {C(M_DATA), C(M_PROTO), C(M_BREAK
     C(M_STOP), C(M_START), C(M_HANGUP), C(M_ERROR), C(M_COPYIN), C(M_COPYOUT),
     C(M_IOCDATA), C(M_PCRSE), C(M_STOPI), C(M_STARTI), C(M_PCEVENT), C(M_UNHANGUP)};
 
+/* M_SETOPTS, and the commands of modules and drivers. */
+static const struct constant module_constants[] = {C(SO_ALL), C(SO_READOPT), C(SO_WROFF),
+    C(SO_MINPSZ), C(SO_MAXPSZ), C(SO_HIWAT), C(SO_LOWAT), C(SO_MREADON), C(SO_MREADOFF),
+    C(SO_NDELON), C(SO_NDELOFF), C(SO_ISTTY), C(SO_ISNTTY), C(SO_TOSTOP), C(SO_TONSTOP),
+    C(SO_BAND), C(SO_DELIM), C(SO_NODELIM), C(SO_STRHOLD), C(SO_ERROPT), C(TM_UP),
+    C(TM_DOWN), C(TM_WHOLE), C(TM_HANGUP), C(TM_UNHANGUP), C(TM_ERROR), C(TM_SIG),
+    C(TM_PCSIG), C(TM_SETOPTS), C(TM_ACK), C(TM_NAK), C(TM_ACKERR), C(TM_DELAY),
+    C(TM_MUTE), C(TM_ANSWER), C(TM_STRANGER), C(TM_TWICE), C(TM_CUT), C(TM_COPYIN),
+    C(TM_COPYOUT), C(TM_COPYINOUT), C(TM_COPIED), C(TM_COPYERR), C(TM_STOP), C(TM_STOPR),
+    C(TM_STOPW), C(TM_GO), C(TM_MARKS), C(TM_QUEUED), C(TM_DROP), C(TM_SEEN),
+    C(TM_SEENUP), C(TM_LAST), C(SBIOCSTIME), C(SBIOCGTIME), C(SBIOCCTIME), C(SBIOCSCHUNK),
+    C(SBIOCGCHUNK), C(SBIOCSSNAP), C(SBIOCGSNAP), C(SBIOCSFLAGS), C(SBIOCGFLAGS),
+    C(SB_SEND_ON_WRITE), C(SB_NO_HEADER), C(SB_NO_PROTO_CVT), C(SB_DEFER_CHUNK),
+    C(SB_NO_DROPS), C(SB_DFLT_CHUNK), C(MUX_UP), C(MUX_DOWN)};
+
 static const struct {
 	const struct constant *list;
 	size_t n;
-} lists[] = {{constants, NELEM(constants)}, {message_types, NELEM(message_types)}};
+} lists[] = {{constants, NELEM(constants)}, {message_types, NELEM(message_types)},
+    {module_constants, NELEM(module_constants)}};
 
 enum { LAST_ERRNO = 140, LAST_SIGNAL = 31 };
 
