@@ -6,7 +6,7 @@
 #include <string.h>
 
 static const struct form_table *const tables[] = {&forms_stream, &forms_message,
-    &forms_control, &forms_wait, &forms_signal, &forms_actor, &forms_output};
+    &forms_control, &forms_wait, &forms_signal, &forms_actor, &forms_tool, &forms_output};
 
 static const struct form *
 find(const struct form_table *t, const char *name)

@@ -12,7 +12,7 @@ struct form_table {
 	size_t n;
 };
 extern const struct form_table forms_stream, forms_message, forms_control, forms_wait,
-    forms_signal, forms_actor, forms_output;
+    forms_signal, forms_actor, forms_tool, forms_output;
 extern const struct form_table forms_ioctl; /* the commands of ioctl */
 
 const struct form *forms_find(const char *verb);

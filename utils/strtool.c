@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* strtool.c: streams by name, and lines for people. */
+#include "strtool.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <stropts.h>
+#include <ustreams.h>
+
+static const char *program = "";
+
+void
+tool_begin(const char *name)
+{
+	program = name;
+}
+
+void
+tool_complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	fflush(stdout);
+	fprintf(stderr, "%s: ", program);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	putc('\n', stderr);
+}
+
+/* "echo" is /dev/streams/clone/echo, "echo/3" minor 3 of it. */
+static void
+whole_path(char *to, size_t room, const char *name)
+{
+	const char *slash = strchr(name, '/');
+	struct stat st;
+
+	if (*name == '/' || *name == '.' || stat(name, &st) == 0)
+		snprintf(to, room, "%s", name);
+	else if (slash == NULL)
+		snprintf(to, room, "/dev/streams/clone/%s", name);
+	else if (isdigit((unsigned char)slash[1]))
+		snprintf(to, room, "/dev/streams/%s", name);
+	else
+		snprintf(to, room, "%s", name);
+}
+
+static const char *
+kind_of(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) == -1)
+		return NULL;
+	return S_ISREG(st.st_mode) ? "an ordinary file"
+	    : S_ISDIR(st.st_mode)  ? "a directory"
+	    : S_ISCHR(st.st_mode)  ? "a device of the kernel"
+	    : S_ISSOCK(st.st_mode) ? "a socket"
+				   : "a file";
+}
+
+int
+tool_open(const char *name)
+{
+	char path[4096];
+	int fd, error;
+
+	whole_path(path, sizeof(path), name);
+	fd = str_open(path, O_RDWR | O_NONBLOCK);
+	error = errno;
+	if (fd != -1 && isastream(fd) == 1)
+		return fd;
+	if (fd != -1)
+		str_close(fd);
+	if (fd != -1 || (error == ENXIO && kind_of(path) != NULL))
+		tool_complain(
+		    "%s: not a stream but %s; legal: a device such as echo or "
+		    "/dev/streams/echo/0, a FIFO, a path with a stream attached",
+		    name, kind_of(path));
+	else
+		tool_complain("%s: %s", name,
+		    error == ENOENT || error == ENXIO ? "no such device or path"
+						      : strerror(error));
+	return -1;
+}
+
+const char *
+tool_reason(int error)
+{
+	static const struct {
+		int error;
+		const char *words;
+	} reasons[] = {{EINVAL, "no such module, or no more can be pushed"},
+	    {ENOENT, "no such module on the stream"}, {ENXIO, "the stream is hung up"},
+	    {EPERM, "an anchor is in the way"},
+	    {ETIME, "a stopped process holds the stream"}, {E2BIG, "too many modules"}};
+
+	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
+		if (reasons[i].error == error)
+			return reasons[i].words;
+	return strerror(error);
+}
+
+void
+tool_standard_options(int argc, char **argv, const char *usage)
+{
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--help") == 0)
+			puts(usage);
+		else if (strcmp(argv[i], "--version") == 0)
+			puts(ustr_version());
+		else
+			continue;
+		exit(TOOL_OK);
+	}
+}

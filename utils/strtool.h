@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* strtool.h: what the administration tools share: naming a stream, complaining. */
+#ifndef STRTOOL_H
+#define STRTOOL_H
+
+enum { TOOL_OK = 0, TOOL_NO = 1, TOOL_USAGE = 2 };
+
+/* Remember the name of the program, for its lines on stderr. */
+void tool_begin(const char *program);
+__attribute__((format(printf, 1, 2))) void tool_complain(const char *fmt, ...);
+/*
+ * Open the stream of that name: /dev/streams/..., a driver's short name, a FIFO
+ * or an attached path.  -1 after a line that says why it is none.
+ */
+int tool_open(const char *name);
+/* "no such module" and the like, for what failed on a stream. */
+const char *tool_reason(int error);
+/* --help and --version: print and end; other options are left alone. */
+void tool_standard_options(int argc, char **argv, const char *usage);
+
+#endif
