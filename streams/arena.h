@@ -27,11 +27,11 @@
 
 #define ARENA_BASE ((void *)0x550000000000)
 #define ARENA_LAYOUT 1 /* raise when a shared layout changes */
-#define ARENA_ROOTS 8
+#define ARENA_ROOTS 12
 
 /* Who keeps his shared globals where. */
 enum arena_root { ROOT_SLOT, ROOT_HEAP, ROOT_CACHE, ROOT_PLUMB, ROOT_REGISTRY, ROOT_HEAD,
-	ROOT_CALLOUT };
+	ROOT_CALLOUT, ROOT_LOG };
 
 struct arena {
 	char ar_magic[8];	/* C  "ustreams" */

@@ -33,6 +33,7 @@ enum lock_rank {
 	RANK_GROUP,	/* groups: free cells and members */
 	RANK_READER,	/* a stream head's reader lock */
 	RANK_QUEUE,	/* a queue */
+	RANK_LOG,	/* who reads the log */
 	RANK_PARK,	/* a queue's parked list */
 	RANK_PERIM,	/* a perimeter's list of queues */
 	RANK_RUNQ,	/* a group's run list */

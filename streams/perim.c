@@ -55,8 +55,8 @@ unlist(struct slot *me, struct perim *p, int *token, struct group **held)
 }
 
 /* D1. */
-static void
-park(struct slot *me, struct perim *p, queue_t *q, mblk_t *mp)
+void
+perim_park(struct slot *me, struct perim *p, queue_t *q, mblk_t *mp)
 {
 	size_t bytes, blocks;
 
@@ -244,8 +244,8 @@ take(struct slot *me, struct perim *p)
 }
 
 /* D2, D3. */
-static void
-announce(struct slot *me, struct perim *p)
+void
+perim_announce(struct slot *me, struct perim *p)
 {
 	JITTER();
 	if (vacant(f_or(&p->pe_word, (uint64_t)PERIM_PENDING)) && take(me, p))
@@ -270,14 +270,14 @@ perim_put(struct perim *p, queue_t *q, mblk_t *mp)
 	if (unlikely(me == NULL))
 		return;
 	if (unlikely(!cas(&p->pe_word, &free, (uint64_t)me->sl_key))) {
-		park(me, p, q, mp);
-		announce(me, p);
+		perim_park(me, p, q, mp);
+		perim_announce(me, p);
 		return;
 	}
 	if (likely(ld_rlx(&q->q_pfirst) == NULL))
 		put_procs[q->q_qidx].pc_put(q, mp);
 	else {
-		park(me, p, q, mp); /* behind those already there */
+		perim_park(me, p, q, mp); /* behind those already there */
 		(void)f_or(&p->pe_word, (uint64_t)PERIM_PENDING);
 	}
 	perim_leave(me, p);
@@ -299,7 +299,7 @@ perim_service(struct slot *me, queue_t *q)
 		return;
 	}
 	list(me, p, q, QP_SRV); /* behind what is parked */
-	announce(me, p);
+	perim_announce(me, p);
 }
 
 /* D8: be the one who is given p next, if nobody alive is already. */

@@ -79,6 +79,12 @@ perim_wanter(uint64_t word)
 
 /* Deliver mp to q through p, or park it. */
 void perim_put(struct perim *p, queue_t *q, mblk_t *mp);
+/*
+ * The two halves of parking, for who is in no group of q's (strlog.c): D1, while
+ * a lock of a lower rank keeps q in place, and D2, D3 after it.
+ */
+void perim_park(struct slot *me, struct perim *p, queue_t *q, mblk_t *mp);
+void perim_announce(struct slot *me, struct perim *p);
 /* Run q's service procedure now, or leave it to p's holder. */
 void perim_service(struct slot *me, queue_t *q);
 /*

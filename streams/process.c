@@ -26,6 +26,7 @@
 #include "heap.h"
 #include "helper.h"
 #include "putnext.h"
+#include "strlog.h"
 #include "tune.h"
 #include "salvage.h"
 
@@ -246,7 +247,8 @@ furnish(void)
 	msg_init();
 	queue_init_classes();
 	if ((error = fd_init(p)) != 0 || (error = proc_reserve()) != 0 ||
-	    (error = callout_init()) != 0 || (error = plumb_init()) != 0 || (error = head_init()) != 0)
+	    (error = callout_init()) != 0 || (error = plumb_init()) != 0 ||
+	    (error = strlog_init()) != 0 || (error = head_init()) != 0)
 		return error;
 	tune_apply();
 	head_init_process();

@@ -23,7 +23,7 @@ levels='
 6 queue qfields flow band runq sched
 7 callout bufcall
 8 callback group perim putnext plumb
-9 registry conf modload autopush link
+9 registry strlog conf modload autopush link
 10 head head_* node calls streamio receive fd process reap salvage suspect helper tune dump ustreams
 '
 head_drivers='pipe fifo sad log clone connld'

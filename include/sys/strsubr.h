@@ -7,6 +7,7 @@
 #define _USTREAMS_SYS_STRSUBR_H
 
 #include <sys/stream.h>
+#include <sys/strlog.h>
 
 /*
  * Weld the bottoms of two stream heads (their read queues) together, so that
@@ -14,6 +15,16 @@
  * A head may be welded to itself.
  */
 void strweld(queue_t *a, queue_t *b);
+/*
+ * The driver log: make the stream of read queue rq the reader of a class
+ * (SL_ERROR, SL_TRACE, SL_CONSOLE), of traces those that match one of n ids:
+ * 0, EBUSY (there is one), EINVAL (too many ids).  detach: of none any more.
+ */
+int strlog_attach(queue_t *rq, unsigned int class, const struct trace_ids *ids, size_t n);
+void strlog_detach(queue_t *rq);
+/* As strlog(), of a text that is formatted; time and number are set here. */
+int strlog_submit(const struct log_ctl *lc, const char *text, size_t n);
+
 /* Join two new stream heads to a pipe: drivers/pipe.c. */
 void pipe_join(queue_t *a, queue_t *b);
 /* Make a new stream head (its read queue) a FIFO: drivers/fifo.c. */
