@@ -24,9 +24,15 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The name that stands there: "strperf" unless set. */
 void complain_as(const char *name);
 
+/* All of strperf: find the command and run it.  The exit status. */
+int commands_main(int argc, char **argv);
+
 /* The commands: argv[0] is the command's own name.  Each returns the exit status. */
 int cmd_pipe(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_selftest(int argc, char **argv);
+/* The same as a program of its own: without operands it reads standard input. */
+int cmd_strcompare(int argc, char **argv);
 int cmd_rr(int argc, char **argv);
 int cmd_mem(int argc, char **argv);
 int cmd_open(int argc, char **argv);

@@ -3,7 +3,8 @@
  * strperf_child.c: run another program and keep what it wrote.
  *
  * stdout comes through a pipe, whose end of file says that the program is done;
- * stderr goes to a memory file, of which only the last line is of interest.
+ * stderr goes to a memory file, of which only the last line is of interest.  It
+ * leads a process group, so that what it starts ends with it.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -29,7 +30,11 @@
 static __attribute__((noreturn)) void
 become(char *const argv[], int out, int err, pid_t parent)
 {
+	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
 	intr_child(parent, false);
+	setpgid(0, 0);
+	dup2(null, STDIN_FILENO);
 	if (dup2(out, STDOUT_FILENO) != -1 && dup2(err, STDERR_FILENO) != -1)
 		execv(argv[0], argv);
 	dprintf(err, "%s: %s\n", argv[0], strerror(errno));
@@ -96,8 +101,9 @@ follow(char *const argv[], double seconds, const int out_pipe[2], int err,
 	close(out_pipe[1]);
 	if (pid == -1)
 		return error;
+	setpgid(pid, pid);
 	if (!take(out, out_pipe[0], intr_now() + (int64_t)(seconds * 1e9)))
-		kill(pid, intr_pending() ? SIGINT : SIGKILL);
+		kill(-pid, intr_pending() ? SIGINT : SIGKILL);
 	out->status = wait_for(pid);
 	last_line(err, out->complaint, sizeof(out->complaint));
 	return 0;

@@ -7,7 +7,7 @@
 
 #include <stddef.h>
 
-#define CHILD_TEXT 65536 /* bytes of a program's output; one that writes more fails */
+#define CHILD_TEXT (1 << 20) /* bytes of a program's output; one that writes more fails */
 
 struct child_output {
 	char text[CHILD_TEXT]; /* stdout, ends with a NUL */
@@ -17,7 +17,7 @@ struct child_output {
 
 /*
  * Run argv[0] with argv and wait for its end, at most so many seconds; then it
- * is killed.  Ctrl-C is handed on.  0, or an errno when it could not be started.
+ * is killed, with all that it has started.  Ctrl-C is handed on.  0, or an errno when it could not be started.
  */
 int child_run(char *const argv[], double seconds, struct child_output *out);
 

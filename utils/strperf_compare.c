@@ -1,496 +1,374 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * strperf_compare.c: which of two builds is faster, and whether that is proven.
+ * strperf_compare.c: whether two or more builds, commits, runs or files of numbers
+ * differ, and whether that is proven.
  *
- * A and B are strperf programs, each with the library it was built with.  For
- * every size they run one short slice in turn, in the order A B, B A, A B, ...
- * so that a machine that drifts treats both alike.  Each run is a process of
- * its own, `strperf pipe --json` with one size and one slice, whose result is
- * the sample.  Per size the ratio B / A is taken pair by pair; its median and
- * 95 % interval are the difference.  A difference is proven when the interval
- * leaves out 0 %; if not, that is what is said, whatever the medians are.
+ *	operands -> builds, commits --strperf_turns--> book --strperf_verdict--> shown
+ *		 \> runs, numbers ---strperf_record--/	   \--strperf_gate--> status
  *
- * Pairs around which the processors were moved are left out, as in
- * strperf_pipe.c.
+ * Builds are measured here and now, in turn; what was recorded cannot be measured
+ * again.  The two are not mixed: a difference between then and now says nothing.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
-#include <limits.h>
+#include "strperf_compare.h"
+
 #include <math.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <bsd/string.h>
+#include <ustreams.h>
 
 #include "strperf.h"
-#include "strperf_child.h"
-#include "strperf_host.h"
+#include "strperf_args.h"
 #include "strperf_intr.h"
-#include "strperf_json.h"
-#include "strperf_opts.h"
-#include "strperf_out.h"
+#include "strperf_plot.h"
+#include "strperf_record.h"
 #include "strperf_stats.h"
+#include "strperf_verdict.h"
 
-#define SLICE_SECONDS 0.25 /* default --interval */
-#define TOTAL_SECONDS 5	   /* default --duration: 20 pairs */
-#define PATIENCE 60	   /* seconds a run may take beyond its slice */
-#define MAX_ARGS 64	   /* options handed on */
-#define OWN_ARGS 12	   /* and those that follow them */
+#define SLICE_SECONDS 0.25 /* of pipe, unless --interval is given */
+#define TOTAL_SECONDS 5	   /* unless --duration is given: 20 rounds */
+#define ROUNDS 20	   /* of a command that is not pipe */
+#define BISECT_SKIP 125	   /* for git bisect run: this commit cannot be judged */
+#define BISECT_STOP 128	   /* nor can any other */
 
-enum { A, B, NBUILDS };
+static const char standard_input[] = "<stdin>";
 
-/* One side of the comparison. */
-struct build {
-	const char *given;   /* as on the command line */
-	char path[PATH_MAX]; /* the program */
-	char version[256];   /* its version line */
-};
-
-/* One size. */
-struct versus {
-	size_t size;
-	double *rate[NBUILDS];	/* samples, pair by pair */
-	double *probe[NBUILDS]; /* cross-CPU round trips of the runs; NAN unknown */
-	size_t pairs;		/* complete ones */
-	size_t moved;		/* of these, those around which CPUs were moved */
-	struct estimate est;	/* of B / A */
-};
-
-struct comparison {
-	struct options o;
-	struct build build[NBUILDS];
-	struct versus versus[MAX_SIZES]; /* one for each of o.sizes */
-	char *args[MAX_ARGS];		 /* options as they were given */
-	size_t nargs;
-	double *rates, *probes; /* all of them: versus points into these */
-	size_t nprobes;
-};
-
-static const char build_names[] = {[A] = 'A', [B] = 'B'};
-
-/* ---- builds -------------------------------------------------------------------------- */
-
-static bool
-runnable(const char *path)
-{
-	struct stat st;
-
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0;
-}
-
-/* The program in a build directory, or the program itself. */
-static int
-find_program(struct build *b)
-{
-	static const char *const places[] = {"%s", "%s/utils/strperf", "%s/bin/strperf"};
-	char path[PATH_MAX];
-
-	for (size_t i = 0; i < NELEM(places); i++) {
-		snprintf(path, sizeof(path), places[i], b->given);
-		if (runnable(path) && realpath(path, b->path) != NULL)
-			return EXIT_DONE;
-	}
-	complain("compare: %s: neither a strperf program nor a build directory with "
-		 "utils/strperf in it",
-	    b->given);
-	return EXIT_USAGE;
-}
+/* ---- texts ---------------------------------------------------------------------- */
 
 static int
-ask_version(struct build *b)
+print_help(const char *program)
 {
-	static struct child_output out;
-	char option[] = "--version", *argv[] = {b->path, option, NULL};
-	int error = child_run(argv, PATIENCE, &out);
+	struct args set = compare_args(NULL);
 
-	if (error == 0 && out.status == 0 && strncmp(out.text, "ustreams ", 9) == 0) {
-		strlcpy(b->version, out.text, sizeof(b->version));
-		b->version[strcspn(b->version, "\n")] = '\0';
-		return EXIT_DONE;
-	}
-	complain("compare: %s: %s", b->path,
-	    error != 0		   ? strerror(error)
-		: out.complaint[0] ? out.complaint
-				   : "not strperf");
-	return EXIT_USAGE;
-}
-
-/* ---- measuring ------------------------------------------------------------------------- */
-
-/* One run of one build.  EXIT_DONE with *rate and *probe, or another status. */
-static int
-sample(struct comparison *c, int which, size_t size, double *rate, double *probe)
-{
-	static struct child_output out;
-	double seconds = opts_slice_seconds(&c->o);
-	char *argv[2 + MAX_ARGS + OWN_ARGS + 1] = {c->build[which].path, "pipe"};
-	char slice[32], bytes[32], complaint[256];
-	json_t *root;
-	char *own[OWN_ARGS] = {"--json", "--peers", "", "--sizes", bytes, "--duration",
-	    slice, "--interval", slice};
-	int error;
-
-	snprintf(slice, sizeof(slice), "%.9g", seconds);
-	snprintf(bytes, sizeof(bytes), "%zu", size);
-	memcpy(argv + 2, c->args, c->nargs * sizeof(*argv));
-	memcpy(argv + 2 + c->nargs, own, sizeof(own));
-	error = child_run(argv, seconds + PATIENCE, &out);
-	if (intr_pending())
-		return EXIT_INTERRUPTED;
-	root = js_parse(out.text, complaint, sizeof(complaint));
-	*rate = js_find_number(root, "results.0.samples.0");
-	*probe = js_find_number(root, "host.crosscpu_ns");
-	json_decref(root);
-	if (error == 0 && out.status == 0 && isfinite(*rate))
-		return EXIT_DONE;
-	complain("compare: %c at %zu bytes (status %d): %s", build_names[which], size,
-	    out.status, error != 0 ? strerror(error) : out.complaint);
-	return out.status == EXIT_USAGE ? EXIT_USAGE : EXIT_FAILED;
-}
-
-static int
-measure_pair(struct comparison *c, struct versus *v, size_t round)
-{
-	int status = EXIT_DONE;
-
-	for (int turn = 0; turn < NBUILDS && status == EXIT_DONE; turn++) {
-		int which = (turn + (int)round) % NBUILDS;
-
-		status = sample(
-		    c, which, v->size, &v->rate[which][round], &v->probe[which][round]);
-	}
-	if (status == EXIT_DONE)
-		v->pairs++;
-	return status;
-}
-
-static int
-measure_all(struct comparison *c)
-{
-	size_t rounds = opts_slices(&c->o), sizes = c->o.nsizes;
-	int64_t start = intr_now();
-	int status = EXIT_DONE;
-
-	for (size_t i = 0; i < rounds * sizes && status == EXIT_DONE; i++) {
-		status = measure_pair(c, &c->versus[i % sizes], i / sizes);
-		out_progress(i + 1, rounds * sizes, (double)(intr_now() - start) / 1e9);
-	}
-	out_progress_clear();
-	return status;
-}
-
-/* The difference, from the pairs of one placement, or from all if there are too few. */
-static void
-conclude(struct versus *v)
-{
-	double *rates = calloc(2 * v->pairs + 1, sizeof(*rates));
-	double *a = rates, *b = rates + v->pairs;
-	size_t n = 0;
-
-	v->est = stats_paired_ratio(v->rate[B], v->rate[A], v->pairs);
-	for (size_t i = 0; rates != NULL && i < v->pairs; i++) {
-		if (!host_one_place(fmin(v->probe[A][i], v->probe[B][i]),
-			fmax(v->probe[A][i], v->probe[B][i])))
-			continue;
-		a[n] = v->rate[A][i];
-		b[n++] = v->rate[B][i];
-	}
-	v->moved = v->pairs - n;
-	if (n >= 2)
-		v->est = stats_paired_ratio(b, a, n);
-	free(rates);
-}
-
-/* ---- showing ------------------------------------------------------------------------------ */
-
-enum verdict { UNPROVEN, FASTER, SLOWER, NVERDICTS };
-
-static const char *const verdicts[] = {
-    [UNPROVEN] = "no difference proven",
-    [FASTER] = "B is faster",
-    [SLOWER] = "B is slower",
-};
-
-static enum verdict
-judge(const struct versus *v)
-{
-	if (!stats_excludes(&v->est, 1))
-		return UNPROVEN;
-	return v->est.median > 1 ? FASTER : SLOWER;
-}
-
-static double
-percent(double ratio)
-{
-	return (ratio - 1) * 100;
-}
-
-/* "B is faster at 1, 64 bytes", if any size says so.  How many do. */
-static size_t
-print_group(const struct comparison *c, enum verdict verdict, const char *before)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->o.nsizes; i++) {
-		if (judge(&c->versus[i]) != verdict)
-			continue;
-		if (n++ == 0)
-			printf(
-			    "%s%s at %zu", before, verdicts[verdict], c->versus[i].size);
-		else
-			printf(", %zu", c->versus[i].size);
-	}
-	fputs(n > 0 ? " bytes" : "", stdout);
-	return n;
-}
-
-static void
-print_versus(const struct versus *v)
-{
-	if (v->est.method == STATS_NONE) {
-		printf("%7zu  no interval from %zu pairs\n", v->size, v->pairs);
-		return;
-	}
-	printf("%7zu %12.0f %12.0f %+8.1f %%   %+7.1f to %+7.1f %%  %5zu  %s", v->size,
-	    stats_median(v->rate[A], v->pairs), stats_median(v->rate[B], v->pairs),
-	    percent(v->est.median), percent(v->est.lo), percent(v->est.hi), v->est.n,
-	    verdicts[judge(v)]);
-	if (v->moved > 0)
-		printf(" (CPUs moved around %zu)", v->moved);
-	putchar('\n');
-}
-
-static void
-print_human(const struct comparison *c)
-{
-	static const enum verdict order[] = {FASTER, SLOWER, UNPROVEN};
-	const char *before = "";
-
-	for (int which = 0; which < NBUILDS; which++)
-		printf("%c  %s\n   %s\n", build_names[which], c->build[which].given,
-		    c->build[which].version);
-	out_machine();
-	printf("CPUs %s, %zu pairs of slices of %g s\n\n", opts_cpus_text(&c->o),
-	    opts_slices(&c->o), opts_slice_seconds(&c->o));
-	printf("%7s %12s %12s %10s   %-20s %5s  %s\n", "bytes", "A msgs/s", "B msgs/s",
-	    "B over A", "95 % interval", "pairs", "verdict");
-	for (size_t i = 0; i < c->o.nsizes; i++)
-		print_versus(&c->versus[i]);
-	putchar('\n');
-	out_roundtrips(c->probes, c->nprobes);
-	for (size_t i = 0; i < NELEM(order); i++)
-		if (print_group(c, order[i], before) > 0)
-			before = "; ";
-	puts(intr_pending() ? " (interrupted: partial)" : "");
-}
-
-static void
-json_build(struct js *j, const char *key, const struct build *b)
-{
-	js_begin(j, key, '{');
-	js_string(j, "path", b->path);
-	js_string(j, "version", b->version);
-	out_build(j, "build", b->version);
-	js_end(j, '}');
-}
-
-static void
-json_samples(struct js *j, const char *key, const double *v, size_t n)
-{
-	js_begin(j, key, '[');
-	for (size_t i = 0; i < n; i++)
-		js_number(j, NULL, v[i]);
-	js_end(j, ']');
-}
-
-static void
-json_versus(struct js *j, const struct versus *v)
-{
-	js_begin(j, NULL, '{');
-	js_count(j, "size", v->size);
-	js_number(j, "median_a", stats_median(v->rate[A], v->pairs));
-	js_number(j, "median_b", stats_median(v->rate[B], v->pairs));
-	js_number(j, "diff_pct", percent(v->est.median));
-	js_interval(j, "ci95", percent(v->est.lo), percent(v->est.hi));
-	js_string(j, "ci_method", stats_method_name(v->est.method));
-	js_bool(j, "proven", judge(v) != UNPROVEN);
-	js_count(j, "pairs", v->est.n);
-	js_count(j, "moved", v->moved);
-	json_samples(j, "samples_a", v->rate[A], v->pairs);
-	json_samples(j, "samples_b", v->rate[B], v->pairs);
-	js_end(j, '}');
-}
-
-static void
-print_json(const struct comparison *c)
-{
-	struct js j;
-
-	js_init(&j);
-	js_begin(&j, NULL, '{');
-	js_envelope(&j, "compare");
-	json_build(&j, "a", &c->build[A]);
-	json_build(&j, "b", &c->build[B]);
-	out_host(&j, c->probes, c->nprobes);
-	js_string(&j, "cpus", opts_cpus_text(&c->o));
-	js_bool(&j, "interrupted", intr_pending());
-	js_begin(&j, "results", '[');
-	for (size_t i = 0; i < c->o.nsizes; i++)
-		json_versus(&j, &c->versus[i]);
-	js_end(&j, ']');
-	js_end(&j, '}');
-	js_print(&j, stdout);
-}
-
-static void
-print_csv(const struct comparison *c)
-{
-	puts("size,median_a,median_b,diff_pct,ci95_lo,ci95_hi,proven,pairs");
-	for (size_t i = 0; i < c->o.nsizes; i++) {
-		const struct versus *v = &c->versus[i];
-
-		printf("%zu,", v->size);
-		out_csv_number(stats_median(v->rate[A], v->pairs), ",");
-		out_csv_number(stats_median(v->rate[B], v->pairs), ",");
-		out_csv_number(percent(v->est.median), ",");
-		out_csv_number(percent(v->est.lo), ",");
-		out_csv_number(percent(v->est.hi), ",");
-		printf("%s,%zu\n", judge(v) != UNPROVEN ? "true" : "false", v->est.n);
-	}
-}
-
-/* ---- the command ------------------------------------------------------------------------------ */
-
-/* Parse one stretch of options and keep them for the runs; *rest as opts_parse. */
-static int
-take_options(struct comparison *c, int argc, char **argv, int *rest)
-{
-	int status = opts_parse(&c->o, argc, argv, rest);
-
-	if (status != EXIT_DONE)
-		return status;
-	if (c->nargs + (size_t)*rest - 1 > MAX_ARGS) {
-		complain("compare: more than %d words of options", MAX_ARGS);
-		return EXIT_USAGE;
-	}
-	for (int i = 1; i < *rest; i++)
-		c->args[c->nargs++] = argv[i];
+	printf(
+	    "usage: %s [options] A B ... [-- COMMAND [options]]\n"
+	    "  Whether A and B differ: files of numbers, results of strperf --json, -\n"
+	    "  for standard input; or, measured in turn, build directories, strperf\n"
+	    "  programs or commits of the git repository one stands in.  COMMAND is\n"
+	    "  what strperf shall measure; pipe, unless it is given.\n"
+	    "options:\n",
+	    program);
+	args_help(&set);
+	puts("exit status: 0 done, 1 a run failed or the limit is exceeded, 2 usage,\n"
+	     "3 undecided, 130 interrupted");
 	return EXIT_DONE;
 }
 
-/* "A B [options] [-- [pipe] [options]]": getopt has moved the operands behind. */
-static int
-read_arguments(struct comparison *c, int argc, char **argv)
-{
-	int first = 1, rest, status;
+/* ---- operands --------------------------------------------------------------------------- */
 
-	while (first < argc && strcmp(argv[first], "--") != 0)
-		first++;
-	status = take_options(c, first, argv, &rest);
-	if (status != EXIT_DONE || c->o.help || c->o.version)
-		return status;
-	if (first - rest != NBUILDS) {
-		complain("compare: takes two builds, A and B, not %d", first - rest);
+/* What an operand is. */
+enum kind { KIND_RECORD, KIND_BUILD, KIND_COMMIT, KIND_NONE };
+
+static enum kind
+kind_of(const char *word)
+{
+	if (strcmp(word, "-") == 0)
+		return KIND_RECORD;
+	if (build_is(word))
+		return KIND_BUILD;
+	if (access(word, F_OK) == 0)
+		return KIND_RECORD;
+	return commit_is(word) ? KIND_COMMIT : KIND_NONE;
+}
+
+/* All live, or none. */
+static int
+sort_operands(struct compare *c, char **words, enum kind *kinds)
+{
+	size_t live = 0;
+
+	for (size_t i = 0; i < c->book.operands; i++) {
+		kinds[i] = kind_of(words[i]);
+		if (kinds[i] == KIND_NONE) {
+			complain(
+			    "compare: %s: no such file, and no commit here", words[i]);
+			return EXIT_USAGE;
+		}
+		live += kinds[i] != KIND_RECORD;
+		c->book.name[i] = words[i];
+	}
+	if (live != 0 && live != c->book.operands) {
+		complain("compare: what was recorded cannot be compared with what is "
+			 "measured now; name builds only, or records only");
 		return EXIT_USAGE;
 	}
-	for (int which = 0; which < NBUILDS; which++)
-		c->build[which].given = argv[rest + which];
-	if (first + 1 < argc && strcmp(argv[first + 1], "pipe") == 0)
-		first++;
-	if (first == argc)
+	c->live = live > 0;
+	if (live != 1)
 		return EXIT_DONE;
-	status = take_options(c, argc - first, argv + first, &rest);
-	if (status == EXIT_DONE && first + rest < argc) {
-		complain("compare: %s: only pipe and its options stand after --",
-		    argv[first + rest]);
-		return EXIT_USAGE;
+	complain("compare: takes two builds or more, not 1");
+	return EXIT_USAGE;
+}
+
+static int
+read_records(struct compare *c)
+{
+	int status = EXIT_DONE;
+
+	for (size_t i = 0; i < c->book.operands && status == EXIT_DONE; i++) {
+		const char *path = c->book.name[i];
+
+		if (strcmp(path, "-") == 0)
+			c->book.name[i] = standard_input;
+		status = record_read(&c->book, i, path, &c->columns, c->rates);
 	}
 	return status;
 }
 
-/* One stretch of rates and one of probes, a piece of each for every size and build. */
-static bool
-make_room(struct comparison *c, size_t rounds)
-{
-	c->nprobes = c->o.nsizes * NBUILDS * rounds;
-	c->rates = calloc(c->nprobes, sizeof(*c->rates));
-	c->probes = calloc(c->nprobes, sizeof(*c->probes));
-	if (c->rates == NULL || c->probes == NULL)
-		return false;
-	for (size_t i = 0; i < c->nprobes; i++)
-		c->probes[i] = NAN;
-	for (size_t i = 0; i < c->o.nsizes * NBUILDS; i++) {
-		struct versus *v = &c->versus[i / NBUILDS];
-
-		v->size = c->o.sizes[i / NBUILDS];
-		v->rate[i % NBUILDS] = c->rates + i * rounds;
-		v->probe[i % NBUILDS] = c->probes + i * rounds;
-	}
-	return true;
-}
-
 static int
-prepare(struct comparison *c)
+find_builds(struct compare *c, const enum kind *kinds)
 {
-	int status = opts_settle_cpus(&c->o);
+	int status = EXIT_DONE;
 
-	for (int which = 0; which < NBUILDS && status == EXIT_DONE; which++) {
-		status = find_program(&c->build[which]);
+	for (size_t i = 0; i < c->book.operands && status == EXIT_DONE; i++) {
+		const char *name = c->book.name[i], *path = name;
+
+		if (kinds[i] == KIND_COMMIT) {
+			status = commit_build(&c->commits[i], name, c->configure);
+			path = c->commits[i].build;
+		}
 		if (status == EXIT_DONE)
-			status = ask_version(&c->build[which]);
-	}
-	if (status == EXIT_DONE && !make_room(c, opts_slices(&c->o))) {
-		complain("no memory for the results");
-		status = EXIT_FAILED;
+			status = build_find(&c->builds[i], path);
+		c->builds[i].given = name;
 	}
 	return status;
 }
 
+/* No operands: the library without caches, and the default one. */
 static int
-run(struct comparison *c)
+find_own_builds(struct compare *c)
 {
-	static void (*const print[])(const struct comparison *) = {
-	    [FORMAT_HUMAN] = print_human,
-	    [FORMAT_JSON] = print_json,
-	    [FORMAT_CSV] = print_csv,
-	};
-	int status = prepare(c);
+	int status = build_own(&c->builds[0], false);
 
+	if (status == EXIT_DONE)
+		status = build_own(&c->builds[1], true);
+	c->live = true;
+	c->book.operands = 2;
+	for (size_t i = 0; i < c->book.operands; i++)
+		c->book.name[i] = c->builds[i].given;
+	return status;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------- */
+
+/* The words of pipe are checked here, before anything is built or run. */
+static int
+settle_pipe(struct compare *c)
+{
+	struct turns *t = &c->turns;
+	int rest, status;
+
+	opts_defaults(&c->o);
+	c->o.duration = TOTAL_SECONDS;
+	c->o.interval = SLICE_SECONDS;
+	status = opts_parse(&c->o, (int)t->nwords, t->words, &rest);
+	if (status == EXIT_DONE && rest < (int)t->nwords) {
+		complain("compare: %s: only a command and its options stand after --",
+		    t->words[rest]);
+		status = EXIT_USAGE;
+	}
+	if (status == EXIT_DONE)
+		status = opts_settle_cpus(&c->o);
+	if (c->o.npeers > 0)
+		complain("compare: --peers: peers are not run here");
+	memcpy(t->sizes, c->o.sizes, sizeof(t->sizes));
+	t->nsizes = c->o.nsizes;
+	t->seconds = opts_slice_seconds(&c->o);
+	t->rounds = c->rounds > 0 ? (size_t)c->rounds : opts_slices(&c->o);
+	return status;
+}
+
+static int
+settle_turns(struct compare *c)
+{
+	struct turns *t = &c->turns;
+
+	t->builds = c->builds;
+	if (strcmp(t->words[0], "pipe") == 0)
+		return settle_pipe(c);
+	t->rounds = c->rounds > 0 ? (size_t)c->rounds : ROUNDS;
+	return EXIT_DONE;
+}
+
+static int
+measure(struct compare *c)
+{
+	int status;
+
+	c->turns.nbuilds = c->book.operands;
+	status = turns_run(&c->turns, &c->book);
+	c->interrupted = status == EXIT_INTERRUPTED;
+	return status;
+}
+
+/* ---- the gate ---------------------------------------------------------------------------------- */
+
+/* One series of operand k against the limit, and a line about it. */
+static int
+judge_series(const struct compare *c, const struct series *s, size_t k)
+{
+	static const char *const words[] = {
+	    [GATE_HOLDS] = "not proven",
+	    [GATE_EXCEEDED] = "exceeded",
+	    [GATE_OPEN] = "undecided",
+	};
+	FILE *f = c->format == FORMAT_HUMAN ? stdout : stderr;
+	struct verdict v = verdict_reach(s, k, c->level, c->live);
+	int status = gate_judge(&c->gate, &v.facts);
+
+	fprintf(f, "%s%s%s, %s: %s", s->name, *s->name == '\0' ? "" : ": ",
+	    c->book.name[k], c->gate.text, words[status]);
+	if (isfinite(v.lo))
+		fprintf(f, " (%+.2f %%, %+.2f to %+.2f %%)\n", v.percent, v.lo, v.hi);
+	else
+		fputs(" (no interval)\n", f);
+	return status;
+}
+
+static int
+judge(const struct compare *c)
+{
+	int worst = c->book.n > 0 && c->book.operands > 1 ? GATE_HOLDS : GATE_OPEN;
+
+	for (size_t i = 0; i < c->book.n; i++)
+		for (size_t k = 1; k < c->book.operands; k++)
+			worst = gate_worse(worst, judge_series(c, &c->book.series[i], k));
+	return worst;
+}
+
+/* What the program ends with. */
+static int
+final_status(const struct compare *c, int status)
+{
+	if (c->gated && status == EXIT_FAILED)
+		status = GATE_OPEN;
+	else if (c->gated && status == EXIT_DONE)
+		status = judge(c);
+	if (c->bisect && status == GATE_OPEN)
+		return BISECT_SKIP;
+	return c->bisect && status == EXIT_USAGE ? BISECT_STOP : status;
+}
+
+/* ---- the command --------------------------------------------------------------------------------- */
+
+/* Where the command that is measured begins: after "--". */
+static int
+find_command(int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc && strcmp(argv[i], "--") != 0)
+		i++;
+	return i;
+}
+
+/* The command's name, the options handed on, and what stands behind it. */
+static int
+take_words(struct compare *c, int argc, char **argv, int at)
+{
+	static char pipe_word[] = "pipe";
+	struct turns *t = &c->turns;
+	bool named = at + 1 < argc && argv[at + 1][0] != '-';
+
+	t->words[0] = named ? argv[at + 1] : pipe_word;
+	for (int i = at + 1 + named; i < argc; i++) {
+		if (t->nwords == TURNS_WORDS) {
+			complain("compare: more than %d words of options", TURNS_WORDS);
+			return EXIT_USAGE;
+		}
+		t->words[t->nwords++] = argv[i];
+	}
+	return EXIT_DONE;
+}
+
+static int
+gather(struct compare *c, char **operands)
+{
+	enum kind kinds[BOOK_MOST];
+	int status = settle_turns(c);
+
+	if (status == EXIT_DONE && c->book.operands > 0)
+		status = sort_operands(c, operands, kinds);
+	if (status == EXIT_DONE && c->plot != NULL)
+		status = plot_check(c->plot);
 	if (status != EXIT_DONE)
 		return status;
-	status = measure_all(c);
-	if (status == EXIT_USAGE)
+	if (c->book.operands == 0)
+		status = find_own_builds(c);
+	else if (c->live)
+		status = find_builds(c, kinds);
+	else
+		return read_records(c);
+	return status == EXIT_DONE ? measure(c) : status;
+}
+
+static int
+run(struct compare *c, char **operands)
+{
+	int status = gather(c, operands), other;
+
+	for (size_t i = 0; i < BOOK_MOST; i++)
+		commit_remove(&c->commits[i]);
+	c->interrupted = intr_pending();
+	if (status == EXIT_USAGE || (status == EXIT_FAILED && c->book.n == 0))
 		return status;
-	for (size_t i = 0; i < c->o.nsizes; i++)
-		conclude(&c->versus[i]);
-	print[c->o.format](c);
+	other = book_match(&c->book, c->select, status != EXIT_DONE);
+	if (other == EXIT_DONE)
+		other = compare_show(c);
+	return status == EXIT_DONE ? other : status;
+}
+
+/* standard: without operands, numbers come from standard input. */
+static int
+compare(int argc, char **argv, bool standard)
+{
+	static struct compare c = {
+	    .columns = {1, " \t"},
+	    .level = STATS_LEVEL,
+	    .turns.nwords = 1,
+	};
+	static char dash[] = "-", *input[] = {dash};
+	struct args set = compare_args(&c);
+	int end = find_command(argc, argv), rest, status;
+	char **operands;
+
+	status = args_parse(&set, 1, end, argv, &rest);
+	if (status == EXIT_DONE && c.help)
+		return print_help(standard ? "strcompare" : "strperf compare");
+	if (status == EXIT_DONE && c.version)
+		return puts(ustr_version()) < 0;
+	if (status == EXIT_DONE && end - rest > BOOK_MOST) {
+		complain(
+		    "compare: at most %d can be compared, not %d", BOOK_MOST, end - rest);
+		status = EXIT_USAGE;
+	}
+	if (status == EXIT_DONE)
+		status = take_words(&c, argc, argv, end);
+	operands = argv + rest;
+	c.book.operands = status == EXIT_DONE ? (size_t)(end - rest) : 0;
+	if (status == EXIT_DONE && standard && c.book.operands == 0) {
+		c.book.operands = 1;
+		operands = input;
+	}
+	if (status == EXIT_DONE)
+		status = run(&c, operands);
+	status = final_status(&c, status);
+	book_free(&c.book);
 	return status;
 }
 
 int
 cmd_compare(int argc, char **argv)
 {
-	static struct comparison c;
-	int status;
+	return compare(argc, argv, false);
+}
 
-	opts_defaults(&c.o);
-	c.o.duration = TOTAL_SECONDS;
-	c.o.interval = SLICE_SECONDS;
-	status = read_arguments(&c, argc, argv);
-	if (status != EXIT_DONE)
-		return status;
-	if (c.o.help || c.o.version)
-		return cmd_text(c.o.help);
-	if (c.o.npeers > 0)
-		complain("compare: --peers: peers are not run here");
-	status = run(&c);
-	free(c.rates);
-	free(c.probes);
-	return status;
+int
+cmd_strcompare(int argc, char **argv)
+{
+	return compare(argc, argv, true);
 }

@@ -37,6 +37,7 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
+#define IDLE_EVERY 512	   /* messages between two parts of a planted delay */
 #define SLEEP_AHEAD 200000 /* nanoseconds; nearer than that a writer does not sleep */
 #define WRITER_SHIFT 56	   /* of the writer in a message's number */
 
@@ -66,11 +67,38 @@ turn(struct side *s, int order)
 	s->phase = order;
 }
 
+static int64_t
+own_time(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
+}
+
+/*
+ * A planted delay: do nothing for a part of the processor time used since the
+ * last one.  Both sides do, so that whichever is the bottleneck is slower by it.
+ */
+static __attribute__((noinline)) void
+idle(struct side *s)
+{
+	int64_t used = own_time(), until;
+
+	until = used + (int64_t)((double)(used - s->idled) * s->idle);
+	while (used < until)
+		used = own_time();
+	s->idled = used;
+	s->idle_at = s->msgs + IDLE_EVERY;
+}
+
 static inline void
 look(struct side *s)
 {
 	int order = atomic_load_explicit(s->order, memory_order_relaxed);
 
+	if (unlikely(s->msgs >= s->idle_at))
+		idle(s);
 	if (unlikely(order != s->phase))
 		turn(s, order);
 }

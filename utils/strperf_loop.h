@@ -37,22 +37,25 @@ struct side {
 	int fd;
 	enum mode mode; /* whose resources to count */
 	bool polls, poll_each;
-	size_t size;   /* bytes of a message */
-	bool whole;    /* one read must return one message */
-	uint64_t flip; /* damage this message; UINT64_MAX none */
+	size_t size;	  /* bytes of a message */
+	bool whole;	  /* one read must return one message */
+	uint64_t flip;	  /* damage this message; UINT64_MAX none */
+	double idle;	  /* part of its processor time that it shall idle */
+	uint64_t idle_at; /* message at which it idles next; UINT64_MAX never */
+	int64_t idled;	  /* its processor time when it last did */
 	uint64_t number;  /* writer: which of several */
 	size_t nwriters, nreaders;
-	int64_t period;   /* nanoseconds from one message due to the next; 0: at once */
-	bool shares_cpu;  /* with the other side: yield while waiting */
+	int64_t period;	 /* nanoseconds from one message due to the next; 0: at once */
+	bool shares_cpu; /* with the other side: yield while waiting */
 	_Atomic int64_t *start; /* when message 0 was due; the writer sets it */
-	_Atomic int *users; /* sides that have not closed fd yet */
-	struct hist *latency; /* reader: since the time due; or NULL */
+	_Atomic int *users;	/* sides that have not closed fd yet */
+	struct hist *latency;	/* reader: since the time due; or NULL */
 
-	int phase;	    /* the last order seen */
-	unsigned char *buf; /* the message */
-	size_t done;	    /* bytes of it already sent or received */
-	uint64_t msgs;	    /* messages sent or received whole */
-	uint64_t seq;	    /* reader: number of the next message */
+	int phase;		    /* the last order seen */
+	unsigned char *buf;	    /* the message */
+	size_t done;		    /* bytes of it already sent or received */
+	uint64_t msgs;		    /* messages sent or received whole */
+	uint64_t seq;		    /* reader: number of the next message */
 	uint64_t next[MAX_WRITERS]; /* reader: the same of each of several writers */
 	uint64_t eagain;
 	uint64_t bad; /* messages damaged or out of sequence */

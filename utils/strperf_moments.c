@@ -18,10 +18,17 @@ moments_add(struct moments *m, double value)
 	double off = value - m->mean;
 
 	m->n++;
+	m->sum += value;
 	m->mean += off / (double)m->n;
 	m->squares += off * (value - m->mean);
 	m->min = fmin(m->min, value);
 	m->max = fmax(m->max, value);
+}
+
+double
+moments_mean(const struct moments *m)
+{
+	return m->n == 0 ? NAN : m->sum / (double)m->n;
 }
 
 void
@@ -35,6 +42,7 @@ moments_merge(struct moments *to, const struct moments *from)
 	to->mean += off * (double)from->n / n;
 	to->squares += from->squares + off * off * (double)to->n * (double)from->n / n;
 	to->n += from->n;
+	to->sum += from->sum;
 	to->min = fmin(to->min, from->min);
 	to->max = fmax(to->max, from->max);
 }

@@ -264,8 +264,8 @@ set_plot(void *to, const char *arg)
 	size_t len = strlen(arg);
 
 	o->plot = arg;
-	return len > 4 && (strcmp(arg + len - 4, ".svg") == 0 ||
-			      strcmp(arg + len - 4, ".png") == 0)
+	return len > 4 &&
+		(strcmp(arg + len - 4, ".svg") == 0 || strcmp(arg + len - 4, ".png") == 0)
 	    ? 0
 	    : -1;
 }
@@ -332,6 +332,12 @@ set_flip(void *to, const char *arg)
 }
 
 static int
+set_delay(void *to, const char *arg)
+{
+	return args_real(arg, 0, 100, &((struct options *)to)->delay);
+}
+
+static int
 set_help(void *to, const char *arg)
 {
 	struct options *o = to;
@@ -355,8 +361,7 @@ set_version(void *to, const char *arg)
 
 #define LOOPS (USE_PIPE | USE_RR)
 #define REPORTS (USE_RR | USE_MEM | USE_OPEN | USE_SCALE | USE_FIFO)
-#define OUTPUTS \
-	"names separated by commas; a name that there is not prints all there are"
+#define OUTPUTS "names separated by commas; a name that there is not prints all there are"
 
 static const struct arg table[] = {
     {"sizes", "LIST", set_sizes,
@@ -364,8 +369,7 @@ static const struct arg table[] = {
 	"bytes of a message; a..b doubles from a to b; default 1,64,4096",
 	USE_PIPE | USE_MEM | USE_FIFO, 0},
     {"peers", "LIST", set_peers, SUBJECT_NAMES ", each at most once",
-	"what to measure beside our stream, in the same run",
-	LOOPS | USE_FIFO, 0},
+	"what to measure beside our stream, in the same run", LOOPS | USE_FIFO, 0},
     {"mode", "WORD", set_mode, "process or thread",
 	"what writer and reader are; default process", LOOPS | USE_FIFO, 0},
     {"cpus", "LIST", set_cpus, "W,R (two different CPUs), one CPU, or none",
@@ -407,6 +411,7 @@ static const struct arg table[] = {
     {"help", NULL, set_help, NULL, "print this", 0, 0},
     {"version", NULL, set_version, NULL, "print the library's version and build", 0, 0},
     {"plant-flip", "N", set_flip, "a message number from 0", NULL, USE_PIPE, 0},
+    {"plant-delay", "PERCENT", set_delay, "0 to 100", NULL, USE_PIPE, 0},
 };
 
 int
@@ -421,8 +426,8 @@ opts_parse_for(struct options *o, const struct args *own, int argc, char **argv)
 	if (status != EXIT_DONE || o->help || o->version)
 		return status;
 	if (rest < argc) {
-		complain(
-		    "%s: %s: takes options only; see strperf --help", argv[0], argv[rest]);
+		complain("%s: %s: takes options only; see strperf --help", argv[0],
+		    argv[rest]);
 		return EXIT_USAGE;
 	}
 	if (o->plot != NULL)

@@ -52,11 +52,12 @@ struct options {
 	size_t npeers;
 	char push[MAX_PUSH][10]; /* module names, first pushed first */
 	size_t npush;
-	double duration;    /* seconds per subject and size */
-	double interval;    /* seconds per slice */
-	long hiwat, lowat;  /* bytes; -1 leaves the default */
-	uint64_t flip;	    /* damage this message; UINT64_MAX none */
-	double rate;	    /* messages a second to send; 0: as fast as can be */
+	double duration;   /* seconds per subject and size */
+	double interval;   /* seconds per slice */
+	long hiwat, lowat; /* bytes; -1 leaves the default */
+	uint64_t flip;	   /* damage this message; UINT64_MAX none */
+	double delay;	   /* per cent by which both sides idle; 0 none */
+	double rate;	   /* messages a second to send; 0: as fast as can be */
 	size_t nwriters, nreaders;
 	const char *plot;    /* picture to draw, or NULL */
 	const char *outputs; /* of -k or -o, or NULL: all */

@@ -153,13 +153,12 @@ put_points(FILE *f, const struct plot_series *s)
 static void
 put_curve(FILE *f, const struct plot_series *s, size_t i)
 {
-	fprintf(f, "$d%zu using 1:2 with %s linecolor %zu title ", i,
-	    s->fit ? "lines dashtype 2" : "linespoints pointtype 7 pointsize 0.7", i + 1);
+	fprintf(f, "$d%zu using %s linecolor %zu title ", i,
+	    s->fit		? "1:2 with lines dashtype 2"
+		: s->lo == NULL ? "1:2 with linespoints pointtype 7 pointsize 0.7"
+				: "1:2:3:4 with yerrorlines pointtype 7 pointsize 0.7",
+	    i + 1);
 	put_quoted(f, s->name);
-	if (s->lo != NULL)
-		fprintf(f,
-		    ", $d%zu using 1:2:3:4 with yerrorbars pointtype 0 linecolor %zu notitle",
-		    i, i + 1);
 }
 
 int
@@ -267,8 +266,8 @@ plot_matrix(
 	    (double)grid->ncolumns - 0.5, (double)grid->nrows - 0.5);
 	fputs("unset grid\nunset key\nset logscale cb\n"
 	      "set palette defined (0 '#f7fbff', 0.5 '#6baed6', 1 '#fd8d3c')\n"
-	      "plot $cells using 1:2:3 with image pixels, "
-	      "$cells using 1:2:(sprintf('%.4g', $3)) with labels\n",
+	      "plot $cells using 1:2:(0.5):(0.5):3 with boxxyerror fillstyle solid "
+	      "fillcolor palette, $cells using 1:2:(sprintf('%.4g', $3)) with labels\n",
 	    f);
 	return end(f, file);
 }

@@ -9,11 +9,11 @@
  *
  *	P(v[k] <= median <= v[n + 1 - k]) = 1 - 2 P(Binomial(n, 1/2) <= k - 1)
  *
- * whatever the distribution.  We take the largest k that keeps this at 95 % or
- * more; coverage is therefore at least nominal (96.9 % for n = 6, where the
- * interval is minimum to maximum; 96.5 % for n = 15; 95.9 % for n = 20).
+ * whatever the distribution.  We take the largest k that keeps this at the level
+ * or above; coverage is therefore at least nominal (at 95 %: 96.9 % for n = 6,
+ * where the interval is minimum to maximum; 96.5 % for n = 15; 95.9 % for n = 20).
  *
- * Below six values even minimum to maximum covers less than 95 %.  Then we use
+ * Below six values (at 95 %) even minimum to maximum covers less.  Then we use
  * Student's t half-width about the median, which assumes a normal distribution
  * and is very wide; the method is part of the result so that a reader can see
  * how much weight it bears.
@@ -27,10 +27,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LEVEL 0.95
-
-/* Two-sided 95 % quantiles of Student's t for n - 1 degrees, n = 2 to 5. */
-static const double student[] = {12.7062, 4.30265, 3.18245, 2.77645};
+#include "strperf_student.h"
 
 static const char *const method_names[] = {
     [STATS_NONE] = "none",
@@ -84,17 +81,23 @@ binomial_half(size_t n, size_t k)
 }
 
 size_t
-stats_rank(size_t n)
+stats_rank_at(size_t n, double level)
 {
 	double below = 0;
 	size_t k;
 
 	for (k = 0; 2 * k < n; k++) {
 		below += binomial_half(n, k);
-		if (1 - 2 * below < LEVEL)
+		if (1 - 2 * below < level / 100)
 			break;
 	}
 	return k;
+}
+
+size_t
+stats_rank(size_t n)
+{
+	return stats_rank_at(n, STATS_LEVEL);
 }
 
 static double
@@ -110,10 +113,10 @@ standard_deviation(const double *v, size_t n)
 }
 
 static void
-interval_by_t(struct estimate *e, const double *v)
+interval_by_t(struct estimate *e, const double *v, double level)
 {
-	double half = student[e->n - 2] * standard_deviation(v, e->n) /
-	    sqrt((double)e->n);
+	double half = student_quantile(level, (double)e->n - 1) *
+	    standard_deviation(v, e->n) / sqrt((double)e->n);
 
 	e->lo = e->median - half;
 	e->hi = e->median + half;
@@ -129,11 +132,11 @@ interval_by_order(struct estimate *e, const double *ascended, size_t rank)
 }
 
 struct estimate
-stats_estimate(const double *v, size_t n)
+stats_estimate_at(const double *v, size_t n, double level)
 {
 	struct estimate e = {NAN, NAN, NAN, n, STATS_NONE};
 	double *ascended = sorted(v, n);
-	size_t rank = stats_rank(n);
+	size_t rank = stats_rank_at(n, level);
 
 	if (ascended == NULL)
 		return e;
@@ -141,13 +144,19 @@ stats_estimate(const double *v, size_t n)
 	if (rank > 0)
 		interval_by_order(&e, ascended, rank);
 	else if (n >= 2)
-		interval_by_t(&e, ascended);
+		interval_by_t(&e, ascended, level);
 	free(ascended);
 	return e;
 }
 
 struct estimate
-stats_paired_ratio(const double *a, const double *b, size_t n)
+stats_estimate(const double *v, size_t n)
+{
+	return stats_estimate_at(v, n, STATS_LEVEL);
+}
+
+struct estimate
+stats_paired_ratio_at(const double *a, const double *b, size_t n, double level)
 {
 	struct estimate e = {NAN, NAN, NAN, 0, STATS_NONE};
 	double *logs = n == 0 ? NULL : calloc(n, sizeof(*logs));
@@ -158,12 +167,18 @@ stats_paired_ratio(const double *a, const double *b, size_t n)
 	for (size_t i = 0; i < n; i++)
 		if (a[i] > 0 && b[i] > 0)
 			logs[used++] = log(a[i] / b[i]);
-	e = stats_estimate(logs, used);
+	e = stats_estimate_at(logs, used, level);
 	free(logs);
 	e.median = exp(e.median);
 	e.lo = exp(e.lo);
 	e.hi = exp(e.hi);
 	return e;
+}
+
+struct estimate
+stats_paired_ratio(const double *a, const double *b, size_t n)
+{
+	return stats_paired_ratio_at(a, b, n, STATS_LEVEL);
 }
 
 int
