@@ -16,7 +16,7 @@
  * that were made through it, else in turn to the persistent ones; without any,
  * what is written is discarded.  Up: what comes from a link goes to the stream
  * that asked for it (MUX_UP), else to the one it was made through, for a persistent
- * link the first that sent to it; before that it is discarded.
+ * link the first that sent to it; before that it waits.
  *
  * Messages wait on the upper write queue for room below, and on the lower read
  * queue for room above.  Nothing is waited for on the other two queues: their
@@ -403,8 +403,10 @@ mux_wsrv(queue_t *q)
 			freemsg(mp);
 		} else if (bcanputnext(l->l_wq, mp->b_band)) {
 			u->u_turn++;
-			if (l->l_up == NULL)
+			if (l->l_up == NULL) {
 				l->l_up = u;
+				qenable(RD(l->l_wq));
+			}
 			putnext(l->l_wq, mp);
 		} else {
 			putbq(q, mp);
@@ -521,9 +523,7 @@ lower_rsrv(queue_t *q)
 	while ((l = q->q_ptr) != NULL && (mp = getq(q)) != NULL) {
 		if (mp->b_datap->db_type >= QPCTL) {
 			lower_control(q, mp);
-		} else if (l->l_up == NULL) {
-			freemsg(mp);
-		} else if (bcanputnext(l->l_up->u_rq, mp->b_band)) {
+		} else if (l->l_up != NULL && bcanputnext(l->l_up->u_rq, mp->b_band)) {
 			putnext(l->l_up->u_rq, mp);
 		} else {
 			putbq(q, mp);

@@ -3,7 +3,7 @@
 #include "registry.h"
 
 extern struct streamtab pipeinfo, echoinfo, nulsinfo;
-extern struct streamtab cloneinfo, loopinfo, muxinfo;
+extern struct streamtab cloneinfo, loopinfo, muxinfo, sadinfo;
 extern struct streamtab loginfo;
 extern struct streamtab pipemodinfo, nullmodinfo, testmodinfo, srvmodinfo, bufmodinfo;
 extern struct streamtab fifoinfo;
@@ -21,6 +21,7 @@ const struct conf conf_table[] = {
 	{ "clone", &cloneinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "loop", &loopinfo, D_MTPERMOD, true },
 	{ "mux", &muxinfo, D_MTPERMOD, true },
+	{ "sad", &sadinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "log", &loginfo, D_MP | D_MTPERMOD, true },
 	{ NULL, NULL, 0, false },
 };

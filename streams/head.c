@@ -324,18 +324,16 @@ relinkable(struct slot *me)
 }
 
 int
-head_push(struct call *c, const char *name)
+head_push(struct slot *me, struct stdata *sd, const char *name, int oflag)
 {
-	struct stdata *sd = c->c_head;
 	dev_t dev = sd->sd_reg != NULL ? makedevice(sd->sd_reg->re_major, sd->sd_minor) : 0;
-	int oflag = (int)ld_rlx(&c->c_file->f_flags); /* the file may go, sd may not */
 	struct regent *re;
 	queue_t *rq;
 	int error;
 
 	if ((long)ld_rlx(&sd->sd_pushed) >= ld_rlx(&head_root->hr_nstrpush))
 		return EINVAL;
-	error = relinkable(c->c_me);
+	error = relinkable(me);
 	if (error != 0)
 		return error;
 	re = registry_hold(name, strnlen(name, FMNAMESZ + 1), REG_MODULE);
@@ -346,7 +344,7 @@ head_push(struct call *c, const char *name)
 		registry_rele(re);
 		return ENOSR;
 	}
-	error = head_callopen(c->c_me, rq, &dev, oflag, MODOPEN);
+	error = head_callopen(me, rq, &dev, oflag, MODOPEN);
 	if (error != 0) {
 		qprocsoff(rq);
 		head_unpair(re, rq);

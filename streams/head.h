@@ -186,7 +186,8 @@ void head_enter(struct slot *me, struct stdata *sd);
 void head_plumb_leave(struct stdata *sd);
 /* Two welded heads: 0, ENOSR. */
 int head_pipe(struct stdata *sd[2]);
-int head_push(struct call *c, const char *name);
+/* Inside the group, as sd_plumber: 0 or an errno. */
+int head_push(struct slot *me, struct stdata *sd, const char *name, int oflag);
 int head_pop(struct call *c);
 /* Who calls, as modules see it. */
 cred_t head_cred(void);

@@ -34,6 +34,7 @@ take_name(char *name, const char *from)
 static int
 do_push(struct call *c, void *arg, int *rval)
 {
+	int oflag = (int)ld_rlx(&c->c_file->f_flags); /* the file may go, sd may not */
 	char name[FMNAMESZ + 1];
 	int error = take_name(name, arg);
 
@@ -42,7 +43,7 @@ do_push(struct call *c, void *arg, int *rval)
 		return error;
 	error = call_access(c, ACC_PLUMB);
 	if (error == 0)
-		error = head_push(c, name);
+		error = head_push(c->c_me, c->c_head, name, oflag);
 	head_plumb_leave(c->c_head);
 	return error;
 }

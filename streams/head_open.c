@@ -10,6 +10,7 @@
  * Nothing of the first three exists on disk.  A minor that is open already is
  * opened once more: its open routines run again, nothing is stacked.
  */
+#include "autopush.h"
 #include "head_fifo.h"
 
 #include <string.h>
@@ -141,6 +142,23 @@ open_driver(struct slot *me, struct stdata *sd, int oflag, bool clone)
 	return error;
 }
 
+/* Push what autopush has for the device: 0, or why not. */
+static int
+autopush(struct slot *me, struct stdata *sd, int oflag)
+{
+	struct strapush sap;
+	int error = 0;
+
+	if (!autopush_find(sd->sd_reg, sd->sd_minor, &sap))
+		return 0;
+	for (unsigned int i = 0; error == 0 && i < sap.sap_npush; i++) {
+		error = head_push(me, sd, sap.sap_list[i], oflag);
+		if (error == 0 && i + 1 == sap.sap_anchor)
+			st_rlx(&sd->sd_anchor, sd->sd_pushed);
+	}
+	return error;
+}
+
 /* A new stream; re's use is the stream's from now on, if 0 is returned. */
 static int
 open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag,
@@ -164,15 +182,21 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	}
 	plumb_into(me, g);
 	error = open_driver(me, sd, oflag, dn->dn_clone);
-	if (error == 0)
-		head_plumb_leave(sd);
-	else
+	if (error != 0) {
 		head_detach(me, sd);
-	plumb_exit(me);
-	if (error != 0)
+		plumb_exit(me);
 		head_scrap(sd);
-	else
+		return error;
+	}
+	error = autopush(me, sd, oflag);
+	head_plumb_leave(sd);
+	plumb_exit(me);
+	if (error == 0) {
 		*sdp = sd;
+		return 0;
+	}
+	registry_keep(re); /* closing gives up the stream's use */
+	head_abandon(sd);
 	return error;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* registry.c: registering, finding and forgetting modules and drivers. */
 #include "registry.h"
+#include "autopush.h"
 #include "arena.h"
 #include "heap.h"
 #include "putnext.h"
@@ -8,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/ddi.h>
+#include <unistd.h>
 
 struct registry *registry;
 
@@ -272,6 +274,7 @@ ustr_unregister(const char *name)
 		error = EBUSY;
 	else {
 		st_rel(&re->re_kind, (uint32_t)REG_FREE);
+		autopush_forget(re);
 		for (uint32_t i = 0; i < 4; i++)
 			put_procs[re->re_tables.qt_idx + i] = put_absent;
 		empty(re);
@@ -393,6 +396,7 @@ registry_init(void)
 	registry = arena_root_make(ROOT_REGISTRY, sizeof(*registry));
 	if (registry == NULL)
 		return ENOMEM;
+	registry->rg_creator = geteuid();
 	for (const struct conf *cf = conf_table; cf->cf_name != NULL; cf++)
 		if (reg(cf->cf_name, cf->cf_tab, cf->cf_flags,
 			    cf->cf_driver ? REG_DRIVER : REG_MODULE) != 0)

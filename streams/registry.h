@@ -19,6 +19,7 @@
 
 struct stdata;
 struct link;
+struct autopush;
 
 struct regent {
 	char re_name[FMNAMESZ + 1]; /* C */
@@ -40,6 +41,8 @@ enum { REG_FREE, REG_MODULE, REG_DRIVER };
 struct registry {
 	uint32_t rg_lock;	/* A */
 	uint32_t rg_n;		/* R  entries ever used */
+	uid_t rg_creator;	/* C  effective user who made the instance */
+	struct autopush *rg_autopush; /* R  what is pushed at open: autopush.c */
 	struct link *rg_links;	/* R  streams linked below multiplexors: link.c */
 	int rg_linkid;		/* R  the last id given */
 	uint32_t rg_linker;	/* A  slot of who merges groups: one at a time */

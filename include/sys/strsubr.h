@@ -6,8 +6,11 @@
 #ifndef _USTREAMS_SYS_STRSUBR_H
 #define _USTREAMS_SYS_STRSUBR_H
 
+#include <stdbool.h>
 #include <sys/stream.h>
 #include <sys/strlog.h>
+
+struct strapush;
 
 /*
  * Weld the bottoms of two stream heads (their read queues) together, so that
@@ -29,5 +32,16 @@ int strlog_submit(const struct log_ctl *lc, const char *text, size_t n);
 void pipe_join(queue_t *a, queue_t *b);
 /* Make a new stream head (its read queue) a FIFO: drivers/fifo.c. */
 void fifo_join(queue_t *q);
+
+/*
+ * For the driver sad (streams/autopush.c): may who has these credentials set what
+ * is pushed at open; set and show it, 0 or an errno of SAD_SAP and SAD_GAP; are
+ * all n names modules; the major number of a driver, or -1.
+ */
+bool autopush_may(const cred_t *cr);
+int autopush_set(const struct strapush *sap);
+int autopush_get(struct strapush *sap);
+bool autopush_modules(const char names[][FMNAMESZ + 1], int n);
+int autopush_major(const char *name);
 
 #endif
