@@ -72,6 +72,16 @@ int str_fstat(int fd, struct stat *st);
 /* ESPIPE on a stream. */
 off_t str_lseek(int fd, off_t off, int whence);
 
+/*
+ * An eventfd that is ready while str_poll() would report one of events (or
+ * POLLERR, POLLHUP) for stream fd: for poll(2), epoll and event loops, which
+ * must not read, write or close it.  It belongs to the calling process, one for
+ * each stream and set of events, and is closed with the process's last
+ * descriptor of the stream.  -1: EAGAIN EBADF EDEADLK EINVAL EMFILE ENOMEM
+ * ENOSTR.
+ */
+int str_eventfd(int fd, short events);
+
 /* ---- zero copy ------------------------------------------------------------ */
 
 /* A message block of n bytes to fill and put; NULL: ENOSR.  freemsg() frees. */

@@ -43,6 +43,12 @@ int head_insertmsg(struct call *c, const struct strbuf *ctl, const struct strbuf
 /* head_ioctl.c: the argument as str_ioctl found it. */
 int head_ioctl(struct call *c, int cmd, void *arg, int *rval);
 
+/* head_sig.c: I_SETSIG and its relatives. */
+int head_setsig(struct call *c, void *arg, int *rval);
+int head_getsig(struct call *c, void *arg, int *rval);
+int head_esetsig(struct call *c, void *arg, int *rval);
+int head_egetsig(struct call *c, void *arg, int *rval);
+
 /* head_str.c: a command nobody knows. */
 int head_transparent(struct call *c, int cmd, void *arg, int *rval);
 

@@ -3,7 +3,9 @@
 #include "fd.h"
 #include "head_fifo.h"
 #include "heap.h"
+#include "head_sig.h"
 #include "helper.h"
+#include "sigdue.h"
 #include "suspect.h"
 
 #include <string.h>
@@ -109,6 +111,28 @@ step_out(struct call *c)
 	return call_reenter(c);
 }
 
+NOINLINE bool
+call_after(struct slot *me, bool timed)
+{
+	bool ends = false;
+
+	plumb_later(me);
+	while (me->sl_after & AFTER_EVENTS) {
+		me->sl_after &= ~(uint32_t)AFTER_EVENTS;
+		ends |= sigdue_raise(me, timed);
+		eventfd_update();
+	}
+	return ends;
+}
+
+/* Outside, about to sleep: what this call has caused comes first. */
+static int
+before_sleep(struct slot *me, bool timed)
+{
+	helper_needed();
+	return unlikely(me->sl_after != 0) && call_after(me, timed) ? EINTR : 0;
+}
+
 int
 call_sleep(struct call *c, struct waitq *wq, bool (*ready)(struct call *, void *),
 	void *arg, int64_t deadline)
@@ -133,19 +157,23 @@ call_sleep(struct call *c, struct waitq *wq, bool (*ready)(struct call *, void *
 	error = 0;
 	if (call_same(c)) {
 		plumb_exit(me);
-		helper_needed();
-		error = wait_sleep(me, deadline);
+		error = before_sleep(me, deadline >= 0);
+		if (error == 0)
+			error = wait_sleep(me, deadline);
 	} else {
 		plumb_exit(me);
 	}
 	wait_end(me);
 	again = call_reenter(c);
-	if (again != 0)
+	if (again != 0) {
+		call_over(me);
 		return again;
+	}
 	wait_off(wq, me);
 	if (error == 0 || ready(c, arg))
 		return 0;
 	plumb_exit(me);
+	call_over(me);
 	c->c_group = NULL;
 	return error == ETIMEDOUT ? ETIME : error;
 }
@@ -330,19 +358,30 @@ entry_make(struct proc *p, int fd)
 	return fd_entry(p, fd);
 }
 
-/* Who sleeps on f by way of e, which leads to it no more, finds that out. */
+/*
+ * Descriptor e of process p leads to f no more: who sleeps on f by way of it
+ * finds that out, and what p registered for is over.
+ */
 static void
-wake_sleepers(struct file *f, const struct fdent *e)
+part(struct proc *p, const struct fdent *e, struct file *f)
 {
-	wait_wakeall(&f->f_head->sd_rwait);
-	wait_wakeall(&f->f_head->sd_wwait);
-	head_unask(f->f_head, e);
-	wait_wakeall(&f->f_head->sd_iwait);
+	struct stdata *sd = f->f_head;
+	bool own = p == slot_proc();
+
+	wait_wakeall(&sd->sd_rwait);
+	wait_wakeall(&sd->sd_wwait);
+	head_unask(sd, e);
+	wait_wakeall(&sd->sd_iwait);
+	if (likely(ld_seq(&sd->sd_sigmask) == 0))
+		return;
+	if (own)
+		eventfd_forget(sd);
+	sig_forget(sd, p, !own);
 }
 
 /* E4: whoever turns a non-NULL entry to NULL drops its reference. */
 static struct file *
-entry_clear(struct fdent *e)
+entry_clear(struct proc *p, struct fdent *e)
 {
 	struct file *f = ld_acq(&e->fe_file);
 
@@ -354,7 +393,7 @@ entry_clear(struct fdent *e)
 	}
 	CRASH_POINT();
 	if (f != NULL)
-		wake_sleepers(f, e);
+		part(p, e, f);
 	return f;
 }
 
@@ -401,7 +440,7 @@ point(struct proc *p, int fd, struct file *f, bool cloexec)
 	(void)xchg(&e->fe_file, f); /* E6 */
 	lock_leave(me, &p->pr_lock);
 	if (old != NULL) {
-		wake_sleepers(old, e);
+		part(p, e, old);
 		fd_rele(old, false);
 	}
 	return 0;
@@ -486,7 +525,7 @@ fd_dup2(int fd, int to)
 		fd_rele(f, false);
 		return -error;
 	}
-	old = entry_clear(e);
+	old = entry_clear(me->sl_pslot, e);
 	if (old != NULL)
 		fd_rele(old, true);
 	if (plat_dup2(placeholder, to) < 0) {
@@ -504,7 +543,7 @@ fd_close(int fd, bool drain)
 {
 	struct slot *me = slot_self();
 	struct fdent *e = me != NULL ? fd_entry(me->sl_pslot, fd) : NULL;
-	struct file *f = e != NULL ? entry_clear(e) : NULL;
+	struct file *f = e != NULL ? entry_clear(me->sl_pslot, e) : NULL;
 
 	if (f == NULL)
 		return EBADF;
@@ -513,11 +552,33 @@ fd_close(int fd, bool drain)
 	return 0;
 }
 
+int
+fd_leading(struct stdata *sd)
+{
+	struct proc *p = slot_tls->sl_pslot;
+
+	for (int fd = 0; fd < FD_CHUNK * FD_CHUNKS; fd++) {
+		struct fdent *e = fd_entry(p, fd);
+		bool there = e != NULL && ld_acq(&e->fe_file) != NULL;
+		struct call c;
+
+		if (e == NULL)
+			fd += FD_CHUNK - 1; /* no such chunk */
+		if (!there || call_enter(&c, fd) != 0)
+			continue;
+		there = c.c_head == sd;
+		plumb_exit(c.c_me);
+		if (there)
+			return fd;
+	}
+	return -1;
+}
+
 static void
-closechunk(struct fdent *e, int n, bool drain)
+closechunk(struct proc *p, struct fdent *e, int n, bool drain)
 {
 	for (; n-- > 0; e++) {
-		struct file *f = ld_acq(&e->fe_file) != NULL ? entry_clear(e) : NULL;
+		struct file *f = ld_acq(&e->fe_file) != NULL ? entry_clear(p, e) : NULL;
 
 		if (f != NULL)
 			fd_rele(f, drain);
@@ -530,10 +591,10 @@ fd_closeall(struct proc *p, bool drain)
 	/* Of an embryo whose maker died one may be missing. */
 	if (p->pr_fd0 == NULL || p->pr_fd == NULL)
 		return;
-	closechunk(p->pr_fd0, FD_INLINE, drain);
+	closechunk(p, p->pr_fd0, FD_INLINE, drain);
 	for (int i = 0; i < FD_CHUNKS; i++)
 		if (ld_acq(&p->pr_fd[i]) != NULL)
-			closechunk(p->pr_fd[i], FD_CHUNK, drain);
+			closechunk(p, p->pr_fd[i], FD_CHUNK, drain);
 }
 
 /* Entries base .. base + n - 1 for the embryo of a fork. */

@@ -117,13 +117,26 @@ call_enter(struct call *c, int fd)
 	return 0;
 }
 
+/*
+ * Outside again with sl_after set: perimeters, signals, eventfds.  True if a
+ * handler ran that ends a sleep (a timed one: any handler).
+ */
+bool call_after(struct slot *me, bool timed);
+/* The same at the end of a call that is not one of call_enter's. */
+INLINE void
+call_over(struct slot *me)
+{
+	if (unlikely(me->sl_after != 0))
+		(void)call_after(me, false);
+}
+
 INLINE void
 call_leave(struct call *c)
 {
 	struct group *g = ld_rlx(&c->c_me->sl_home); /* merged, perhaps: not c_group */
 
-	if (likely(g != NULL))
-		plumb_leave(c->c_me, g);
+	if (likely(g != NULL) && plumb_left(c->c_me, g))
+		(void)call_after(c->c_me, false);
 	if (unlikely(c->c_sigpipe))
 		plat_sigpipe();
 }
@@ -183,6 +196,8 @@ int fd_dup2(int fd, int to);
 int fd_close(int fd, bool drain);
 /* Go on with the closes that stopped threads held up. */
 void fd_unclosed(void);
+/* A descriptor of this process that leads to sd, or -1; from outside. */
+int fd_leading(struct stdata *sd);
 /* Drop every entry of p; drain as above. */
 void fd_closeall(struct proc *p, bool drain);
 /* Copy from's table to an embryo, counting the references: 0 or ENOMEM. */

@@ -44,7 +44,7 @@ headroom_slow(queue_t *q)
 	if (roomy(q, gotb, gotn)) /* F1 */
 		return true;
 	JITTER();
-	(void)xchg(&q->q_want, 1u); /* F2 */
+	(void)f_or(&q->q_want, (uint32_t)WANT_ROOM); /* F2 */
 	JITTER();
 	gotn = ld_seq(&q->q_gotn); /* F3 */
 	gotb = ld_acq(&q->q_gotb);

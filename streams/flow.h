@@ -12,7 +12,7 @@
  *
  * On module queues F1..F3 and F4..F5 are each one critical section of q_lock.
  * On a stream head's read queue they run without a common lock: F2 is an
- * exchange of q_want, F3 a sequentially consistent load of the total got; F4
+ * exchange of q_want (WANT_ROOM in it), F3 a sequentially consistent load of the total got; F4
  * ends in an exchange of the total got, F5 is such a load of q_want.
  *
  * invariant 1 (no back-enable is lost): if F3 found the queue full, F2
@@ -27,6 +27,11 @@
 #define STREAMS_FLOW_H
 
 #include "queue.h"
+
+/* q_want of a stream head's read queue: what who takes a message off looks at. */
+#define WANT_ROOM 0x1  /* F2: a writer was refused */
+#define WANT_SIG 0x2   /* an M_SIG is queued (head_sig.h) */
+#define WANT_LEVEL 0x4 /* an eventfd follows what is queued */
 
 /* F6: enable the nearest service queue behind q. */
 void flow_backenable(queue_t *q);

@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "cache.h"
 #include "fd.h"
+#include "head_sig.h"
 #include "flow.h"
 #include "heap.h"
 #include "putnext.h"
@@ -34,7 +35,7 @@ _Static_assert(offsetof(struct stdata, sd_plumber) == LINE * 2, "plumbing on lin
 static int
 head_wsrv(queue_t *q)
 {
-	wait_wake(&q->q_stream->sd_wwait);
+	head_writable(q->q_stream);
 	return 0;
 }
 
@@ -159,6 +160,7 @@ head_free(struct stdata *sd)
 	ASSERT(ld_rlx(&sd->sd_iid) == 0 || sd->sd_opens == 0);
 	freemsg(sd->sd_ians);
 	hq_flush(sd, FLUSHALL, -1);
+	sig_freeall(sd);
 	group_part(sd->sd_cell, rq);
 	band_freeall(rq);
 	band_freeall(rq + 1);

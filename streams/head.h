@@ -87,6 +87,16 @@ struct stdata {
 	int64_t sd_iuntil;	/* I  when his time is over, ns */
 	cred_t sd_icr;		/* I  his credentials */
 	struct waitq sd_iwait;	/* A  who waits for an answer or for the turn */
+
+	/* Who is told of events (head_sig.h); guard S is sd_siglock. */
+	uint32_t sd_siglock LINE_ALIGNED; /* A */
+	uint32_t sd_sigmask;	/* A  events somebody is to be told of */
+	struct sigreg *sd_sigs;	/* S  who, oldest first */
+	uint32_t sd_nsigs;	/* S  how many */
+	uint32_t sd_sigseq;	/* S  how many there ever were */
+	uint32_t sd_msigs;	/* reader lock: M_SIG messages queued */
+	uint32_t sd_refusals;	/* A  there are bits in sd_refused */
+	uint32_t sd_refused[256 / 32]; /* A  bands in which a writer was refused */
 };
 
 enum { HEAD_PIPE, HEAD_DEVICE, HEAD_FIFO };
@@ -126,6 +136,7 @@ enum { HEAD_PIPE, HEAD_DEVICE, HEAD_FIFO };
 
 struct file;
 struct fdent;
+struct sigreg;
 struct call;
 
 /* Shared tunables, defaults of new streams: tune.c names them. */
@@ -254,10 +265,35 @@ void head_answer(struct stdata *sd, mblk_t *mp);
 /* The entry e no longer leads to sd: a question asked through it is over. */
 void head_unask(struct stdata *sd, const struct fdent *e);
 
+/* ---- head_sig.c: events ----------------------------------------------------------------- */
+
+/* Tell who registered for one of these (S_*, of one kind); band, or errno of S_ERROR. */
+void head_event(struct stdata *sd, uint32_t events, unsigned char what);
+/* There may be room again: writers are woken, events told. */
+void head_writable(struct stdata *sd);
+/*
+ * bcanput below sd said no for band: ask once more.  True: refused, and an
+ * event is owed to who registered for it.
+ */
+bool head_refused(struct stdata *sd, unsigned char band);
+/* Room below sd for band?  Asked by a program, so that no is a refusal. */
+INLINE bool
+head_canput(struct stdata *sd, unsigned char band)
+{
+	return bcanput(head_wq(sd)->q_next, band) || !head_refused(sd, band);
+}
+/* M_SIG, M_PCSIG arrive. */
+void sig_arrive(struct stdata *sd, mblk_t *mp);
+void sig_arrive_now(struct stdata *sd, mblk_t *mp);
+/* Under the reader lock: an M_SIG that has come to the front acts. */
+void sig_front(struct slot *me, struct stdata *sd);
+
 /* ---- head_queue.c: the read queue --------------------------------------------------- */
 
 /* Queue an arriving message (any thread of the group) and wake readers. */
 void hq_put(struct stdata *sd, mblk_t *mp);
+/* Under the reader lock: queue it unless nothing else is queued; nobody is told. */
+bool hq_hold(struct slot *me, queue_t *q, mblk_t *mp);
 void hq_lock(struct slot *me, queue_t *q);
 void hq_unlock(struct slot *me, queue_t *q);
 /* Under the reader lock: the first message, or NULL. */
@@ -268,6 +304,8 @@ void hq_shift(queue_t *q, mblk_t *mp);
 void hq_replace(queue_t *q, mblk_t *mp, mblk_t *rest);
 /* Under it: bytes and blocks of class were got (F4..F6). */
 void hq_got(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks);
+/* Under it: take the first message off and count it; the caller looks at the front. */
+void hq_drop(struct slot *me, queue_t *q, mblk_t *mp);
 /* The class a message was counted in: its band's, unless that could not be made. */
 #define MSG_UNCOUNTED 0x8000 /* b_flag, private */
 INLINE unsigned int

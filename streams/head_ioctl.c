@@ -187,12 +187,12 @@ do_canput(struct call *c, void *arg, int *rval)
 	if (band != ANYBAND && (band < 0 || band > 255))
 		return EINVAL;
 	if (band >= 0) {
-		*rval = bcanput(next, (unsigned char)band);
+		*rval = head_canput(c->c_head, (unsigned char)band);
 		return 0;
 	}
 	*rval = 0;
 	for (int b = 1; b <= (int)ld_acq(&next->q_nfsrv->q_nband); b++)
-		*rval |= bcanput(next, (unsigned char)b);
+		*rval |= head_canput(c->c_head, (unsigned char)b);
 	return 0;
 }
 
@@ -258,6 +258,10 @@ static const struct {
 	{ I_GETBAND, ACC_RDERR, do_getband },
 	{ I_SETCLTIME, 0, opt_setcltime },
 	{ I_GETCLTIME, 0, opt_getcltime },
+	{ I_SETSIG, 0, head_setsig },
+	{ I_GETSIG, 0, head_getsig },
+	{ I_ESETSIG, 0, head_esetsig },
+	{ I_EGETSIG, 0, head_egetsig },
 	{ I_CANPUT, ACC_HUP | ACC_WRERR | ACC_PIPE, do_canput },
 	{ I_GETMSG, ACC_RDMODE, msgio_getmsg },
 	{ I_PUTMSG, ACC_WRMODE, msgio_putmsg },

@@ -76,12 +76,12 @@ read_events(struct call *c, short events)
 
 /* Writable in some used band; true if no band was ever used. */
 static bool
-band_writable(queue_t *next)
+band_writable(struct stdata *sd)
 {
-	int n = ld_acq(&next->q_nfsrv->q_nband);
+	int n = ld_acq(&head_wq(sd)->q_next->q_nfsrv->q_nband);
 
 	for (int b = 1; b <= n; b++)
-		if (bcanput(next, (unsigned char)b))
+		if (head_canput(sd, (unsigned char)b))
 			return true;
 	return n == 0;
 }
@@ -89,12 +89,11 @@ band_writable(queue_t *next)
 static short
 write_events(struct call *c, short events)
 {
-	queue_t *next = head_wq(c->c_head)->q_next;
 	short got = 0;
 
-	if ((events & (POLLOUT | POLLWRNORM)) && canput(next))
+	if ((events & (POLLOUT | POLLWRNORM)) && head_canput(c->c_head, 0))
 		got |= POLLOUT | POLLWRNORM;
-	if ((events & POLLWRBAND) && band_writable(next))
+	if ((events & POLLWRBAND) && band_writable(c->c_head))
 		got |= POLLWRBAND;
 	return got;
 }

@@ -2,7 +2,7 @@
 /* head_put.c: what a message does when it arrives at a stream head. */
 #include "fd.h"
 #include "flow.h"
-#include "head.h"
+#include "head_sig.h"
 
 #include <errno.h>
 #include <stropts.h>
@@ -35,6 +35,7 @@ arrive_hangup(struct stdata *sd, mblk_t *mp)
 {
 	f_or(&sd->sd_state, SD_HUP);
 	head_wake(sd);
+	head_event(sd, S_HANGUP, 0);
 	freemsg(mp);
 }
 
@@ -43,6 +44,7 @@ arrive_unhangup(struct stdata *sd, mblk_t *mp)
 {
 	f_and(&sd->sd_state, ~(uint32_t)SD_HUP);
 	head_wake(sd);
+	head_event(sd, S_CLEARED, 0);
 	freemsg(mp);
 }
 
@@ -75,8 +77,12 @@ arrive_error(struct stdata *sd, mblk_t *mp)
 	set_error(sd, &sd->sd_wrerr, SD_WRERR, wr);
 	head_wake(sd);
 	freemsg(mp);
-	if ((rd != 0 && rd != NOERROR) || (wr != 0 && wr != NOERROR))
+	if ((rd != 0 && rd != NOERROR) || (wr != 0 && wr != NOERROR)) {
+		head_event(sd, S_ERROR, rd != 0 && rd != NOERROR ? rd : wr);
 		(void)putnextctl1(head_wq(sd), M_FLUSH, FLUSHRW);
+	} else {
+		head_event(sd, S_CLEARED, 0);
+	}
 }
 
 /* ---- flushing ---------------------------------------------------------------------------- */
@@ -127,6 +133,8 @@ static arrival *const arrivals[256] = {
 	[M_PROTO] = arrive_queued,
 	[M_PASSFP] = arrive_queued,
 	[M_PCPROTO] = arrive_pcproto,
+	[M_SIG] = sig_arrive,
+	[M_PCSIG] = sig_arrive_now,
 	[M_HANGUP] = arrive_hangup,
 	[M_UNHANGUP] = arrive_unhangup,
 	[M_ERROR] = arrive_error,

@@ -27,7 +27,7 @@
  */
 #include "fd.h"
 #include "flow.h"
-#include "head.h"
+#include "head_sig.h"
 
 #define PACE_FEW 16  /* messages */
 #define PACE_NS 500  /* ns */
@@ -100,12 +100,49 @@ refuse(struct stdata *sd, mblk_t *mp)
 	f_or(&sd->sd_state, SD_RDERR);
 }
 
+/* Who waits is woken, who registered is told. */
+static NOINLINE void
+arrived(struct stdata *sd, uint32_t events, unsigned char band)
+{
+	wait_wakeall(&sd->sd_rwait);
+	head_event(sd, events, band);
+}
+
+/* W2 of wait.h; the events are those of the message that was put. */
+INLINE void
+announce(struct stdata *sd, uint32_t events, unsigned char band)
+{
+	JITTER();
+	if (unlikely(ld_seq(&sd->sd_rwait.wq_armed) != 0))
+		arrived(sd, events, band);
+}
+
+static NOINLINE void
+put_classed(struct slot *me, struct stdata *sd, mblk_t *mp)
+{
+	uint32_t events = msg_ispri(mp) ? S_HIPRI : S_INPUT | S_RDBAND;
+	unsigned char band = msg_ispri(mp) ? 0 : mp->b_band;
+
+	put_urgent(me, sd->sd_rq, mp);
+	announce(sd, events, band);
+}
+
+INLINE void
+put_normal(struct slot *me, queue_t *q, mblk_t *mp)
+{
+	size_t bytes, blocks;
+
+	msg_weigh(mp, &bytes, &blocks);
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	append(q, mp);
+	total_in(q, bytes, blocks);
+	lock_publish(me, &q->q_lock); /* W1 */
+}
+
 void
 hq_put(struct stdata *sd, mblk_t *mp)
 {
 	struct slot *me = slot_self();
-	queue_t *q = sd->sd_rq;
-	size_t bytes, blocks;
 
 	if (unlikely(me == NULL))
 		return;
@@ -114,15 +151,24 @@ hq_put(struct stdata *sd, mblk_t *mp)
 		return;
 	}
 	if (unlikely(queue_class(mp) != 0)) {
-		put_urgent(me, q, mp);
-	} else {
-		msg_weigh(mp, &bytes, &blocks);
-		lock_enter(me, &q->q_lock, RANK_QUEUE);
-		append(q, mp);
-		total_in(q, bytes, blocks);
-		lock_publish(me, &q->q_lock); /* W1 */
+		put_classed(me, sd, mp);
+		return;
 	}
-	wait_wake(&sd->sd_rwait);
+	put_normal(me, sd->sd_rq, mp);
+	announce(sd, S_INPUT | S_RDNORM, 0);
+}
+
+bool
+hq_hold(struct slot *me, queue_t *q, mblk_t *mp)
+{
+	LOCK_HELD(&q->q_rlock);
+	if (hq_first(me, q) == NULL || !msg_share(&mp))
+		return false;
+	if (queue_class(mp) != 0)
+		put_urgent(me, q, mp);
+	else
+		put_normal(me, q, mp);
+	return true;
 }
 
 /* ---- the reader ----------------------------------------------------------------------- */
@@ -205,14 +251,34 @@ hq_replace(queue_t *q, mblk_t *mp, mblk_t *rest)
 }
 
 /* F5, F6 for band 0. */
-static NOINLINE void
-wanted(queue_t *q)
+static void
+want_room(queue_t *q)
 {
 	size_t bytes = ld_acq(&q->q_putb) - q->q_gotb;
 	size_t blocks = ld_acq(&q->q_putn) - q->q_gotn;
 
-	if (flow_low(bytes, blocks, ld_rlx(&q->q_lowat)) && xchg(&q->q_want, 0u) != 0)
+	if (flow_low(bytes, blocks, ld_rlx(&q->q_lowat)) &&
+	    (f_and(&q->q_want, ~(uint32_t)WANT_ROOM) & WANT_ROOM))
 		flow_backenable(q);
+}
+
+/* What is first has changed, and somebody minds. */
+static void
+front_changed(struct slot *me, queue_t *q, uint32_t want)
+{
+	if (want & WANT_SIG)
+		sig_front(me, q->q_stream);
+	if (want & WANT_LEVEL)
+		head_event(q->q_stream, S_TAKEN, 0);
+}
+
+static NOINLINE void
+wanted(struct slot *me, queue_t *q, uint32_t want)
+{
+	if (want & WANT_ROOM)
+		want_room(q);
+	if (want & (WANT_SIG | WANT_LEVEL))
+		front_changed(me, q, want);
 }
 
 static NOINLINE void
@@ -227,22 +293,43 @@ got_band(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t b
 		flow_backenable(q);
 }
 
-void
-hq_got(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
+/* Count out: what is wanted now. */
+INLINE uint32_t
+count_out(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
 {
 	LOCK_HELD(&q->q_rlock);
 	ASSERT(class <= 256);
 	IMPLY(class == 0, q->q_gotn + blocks <= ld_acq(&q->q_putn)); /* flow.h, invariant 3 */
 	if (unlikely(class != 0 && class != 256)) {
 		got_band(me, q, class, bytes, blocks);
-		return;
+		return ld_seq(&q->q_want) & ~(uint32_t)WANT_ROOM;
 	}
 	st_rel(&q->q_gotb, q->q_gotb + bytes);
 	JITTER();
 	(void)xchg(&q->q_gotn, q->q_gotn + blocks); /* F4 */
 	JITTER();
-	if (unlikely(ld_seq(&q->q_want) != 0)) /* F5 */
-		wanted(q);
+	return ld_seq(&q->q_want); /* F5 */
+}
+
+void
+hq_got(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
+{
+	uint32_t want = count_out(me, q, class, bytes, blocks);
+
+	if (unlikely(want != 0))
+		wanted(me, q, want);
+}
+
+void
+hq_drop(struct slot *me, queue_t *q, mblk_t *mp)
+{
+	unsigned int class = hq_class(mp);
+	size_t bytes, blocks;
+
+	hq_shift(q, mp);
+	msg_weigh(mp, &bytes, &blocks);
+	if (count_out(me, q, class, bytes, blocks) & WANT_ROOM)
+		want_room(q);
 }
 
 /* ---- looking and flushing ------------------------------------------------------------------ */
@@ -281,11 +368,15 @@ hq_flush(struct stdata *sd, int flag, int band)
 		queue_unlink(&q->q_rfirst, &q->q_rlast, mp);
 		if (msg_type(mp) == M_PCPROTO)
 			st_rel(&sd->sd_pcproto, 0u);
+		else if (msg_type(mp) == M_SIG)
+			sd->sd_msigs -= sd->sd_msigs > 0;
 		msg_weigh(mp, &bytes, &blocks);
-		hq_got(me, q, class, bytes, blocks);
+		if (count_out(me, q, class, bytes, blocks) & WANT_ROOM)
+			want_room(q);
 		mp->b_next = gone;
 		gone = mp;
 	}
+	front_changed(me, q, ld_seq(&q->q_want));
 	hq_unlock(me, q);
 	for (; gone != NULL; gone = next) {
 		next = gone->b_next;
@@ -312,7 +403,7 @@ hq_refresh(queue_t *q)
 	queue_clear(q, QFULL | QWANTW);
 	if (bytes >= hiwat || blocks >= hiwat)
 		queue_set(q, QFULL);
-	if (ld_seq(&q->q_want) != 0)
+	if (ld_seq(&q->q_want) & WANT_ROOM)
 		queue_set(q, QWANTW);
 	lock_leave(me, &q->q_lock);
 }
@@ -320,6 +411,6 @@ hq_refresh(queue_t *q)
 void
 hq_remark(queue_t *q)
 {
-	if (xchg(&q->q_want, 0u) != 0)
+	if (f_and(&q->q_want, ~(uint32_t)WANT_ROOM) & WANT_ROOM)
 		flow_backenable(q);
 }

@@ -38,6 +38,8 @@ await_room(struct call *c, unsigned char band, bool some)
 			return 0;
 		if (runq_pending(&c->c_group->g_run) && plumb_run(c->c_me, c->c_group))
 			continue;
+		if (!head_refused(c->c_head, band))
+			return 0;
 		if (call_nonblock(c)) {
 			helper_needed();
 			return EAGAIN;

@@ -7,7 +7,9 @@
 #include "bell.h"
 #include "callback.h"
 #include "fd.h"
+#include "head_sig.h"
 #include "msg.h"
+#include "sigdue.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -27,22 +29,29 @@ static struct {
 
 /* ---- the work -------------------------------------------------------------------- */
 
-/*
- * H2: all of it once; how many processes were buried.  *due is when a callback
- * is to run, or -1.
- */
-static int
-chores(struct proc *p, int64_t *due)
+/* What one round of the chores has to say. */
+struct round {
+	int r_buried;	/* processes */
+	bool r_raised;	/* signals for this one */
+	int64_t r_due;	/* when a callback is to run, or -1 */
+};
+
+/* H2: all of it once. */
+static struct round
+chores(struct proc *p)
 {
-	int n;
+	struct round r;
 
 	(void)xchg(&p->pr_bell, 0u);
-	n = reap_scan();
+	r.r_buried = reap_scan();
 	fd_unclosed();
 	msg_ext_due();
 	bell_answer();
-	*due = callback_run();
-	return n;
+	r.r_due = callback_run();
+	eventfd_update();
+	r.r_raised = sigdue_take(p);
+	call_over(slot_tls); /* what all this caused */
+	return r;
 }
 
 /* When to look again without being rung for, or -1; due is chores()'s. */
@@ -63,10 +72,9 @@ helper(void *arg)
 	(void)arg;
 	while (slot_self() != NULL) {
 		struct proc *p = slot_tls->sl_pslot;
-		int64_t due;
+		struct round r = chores(p);
 
-		(void)chores(p, &due);
-		(void)plat_futex_wait(&p->pr_bell, 0, next_look(due)); /* H3 */
+		(void)plat_futex_wait(&p->pr_bell, 0, next_look(r.r_due)); /* H3 */
 	}
 	return NULL;
 }
@@ -148,9 +156,9 @@ helper_forget(void)
 int
 ustr_service(int ms)
 {
-	int64_t until = ms < 0 ? INT64_MAX : plat_now() + (int64_t)ms * NS_PER_MS, next, due;
+	int64_t until = ms < 0 ? INT64_MAX : plat_now() + (int64_t)ms * NS_PER_MS, next;
+	struct round r;
 	struct proc *p;
-	int n;
 
 	if (slot_self() == NULL)
 		return -1;
@@ -160,12 +168,12 @@ ustr_service(int ms)
 	}
 	p = slot_tls->sl_pslot;
 	for (;;) {
-		n = chores(p, &due);
-		if (n > 0 || plat_now() >= until)
-			return n;
+		r = chores(p);
+		if (r.r_buried > 0 || r.r_raised || plat_now() >= until)
+			return r.r_buried;
 		next = plat_now() + (int64_t)TICK * NS_PER_MS;
-		if (due >= 0 && due < next)
-			next = due;
+		if (r.r_due >= 0 && r.r_due < next)
+			next = r.r_due;
 		if (plat_futex_wait(&p->pr_bell, 0, next < until ? next : until) == EINTR) {
 			errno = EINTR;
 			return -1;

@@ -32,6 +32,7 @@ enum lock_rank {
 	RANK_HEAD,	/* a stream head's settings */
 	RANK_GROUP,	/* groups: free cells and members */
 	RANK_READER,	/* a stream head's reader lock */
+	RANK_EVENT,	/* a stream's registrations for events */
 	RANK_QUEUE,	/* a queue */
 	RANK_LOG,	/* who reads the log */
 	RANK_PARK,	/* a queue's parked list */

@@ -70,3 +70,56 @@ plat_ppoll(struct pollfd *fds, nfds_t n, int64_t deadline, const sigset_t *mask)
 	}
 	return ppoll(fds, n, tsp, mask) < 0 ? errno : 0;
 }
+
+/* ---- signals ------------------------------------------------------------------------ */
+
+static bool
+let_in(int sig)
+{
+	sigset_t mask;
+
+	sigemptyset(&mask);
+	pthread_sigmask(SIG_BLOCK, NULL, &mask);
+	return sigismember(&mask, sig) == 0;
+}
+
+void
+plat_sigqueue(const struct plat_signal *ps)
+{
+	siginfo_t si;
+
+	memset(&si, 0, sizeof(si));
+	si.si_signo = ps->ps_sig;
+	si.si_code = ps->ps_code;
+	si.si_errno = ps->ps_error;
+	if (ps->ps_sig == SIGPOLL) {
+		si.si_band = ps->ps_band;
+		si.si_fd = ps->ps_fd;
+	}
+	/*
+	 * The kernel lets only a thread itself say POLL_IN.  Named by its thread
+	 * id it gets the signal for its process.
+	 */
+	if (let_in(ps->ps_sig))
+		(void)syscall(SYS_rt_tgsigqueueinfo, plat_pid(), plat_tid(), ps->ps_sig, &si);
+	else
+		(void)syscall(SYS_rt_sigqueueinfo, plat_tid(), ps->ps_sig, &si);
+}
+
+bool
+plat_interrupts(int sig, bool timed)
+{
+	struct sigaction sa;
+
+	if (sigaction(sig, NULL, &sa) != 0 || !let_in(sig))
+		return false;
+	if (sa.sa_handler == SIG_DFL || sa.sa_handler == SIG_IGN)
+		return false;
+	return timed || !(sa.sa_flags & SA_RESTART);
+}
+
+pid_t
+plat_pgid(pid_t pid)
+{
+	return getpgid(pid);
+}

@@ -32,4 +32,22 @@ void plat_raise_eventfd(int fd, bool ready);
  */
 int plat_ppoll(struct pollfd *fds, nfds_t n, int64_t deadline, const sigset_t *mask);
 
+/*
+ * Queue a signal to this process as the kernel would, with si_code, si_errno
+ * and, for SIGPOLL, si_band and si_fd.  To the calling thread if that lets the
+ * signal in, so that the handler has run on return; else to the process.
+ */
+struct plat_signal {
+	int ps_sig;
+	int ps_code;
+	int ps_error;
+	int ps_band;
+	int ps_fd;
+};
+void plat_sigqueue(const struct plat_signal *ps);
+/* Does a handler of sig in this thread end a sleep, or a timed one? */
+bool plat_interrupts(int sig, bool timed);
+/* The process group of a process, or -1. */
+pid_t plat_pgid(pid_t pid);
+
 #endif

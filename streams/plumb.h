@@ -61,14 +61,21 @@ plumb_enter(struct slot *me, struct group *g)
 	return false;
 }
 
-/* P3, after serving what is enabled. */
-INLINE void
-plumb_leave(struct slot *me, struct group *g)
+/* P3, after serving what is enabled; true: something is to be done outside (sl_after). */
+INLINE bool
+plumb_left(struct slot *me, struct group *g)
 {
 	if (unlikely(runq_pending(&g->g_run)))
 		(void)plumb_run(me, g);
 	st_rel(&me->sl_home, NULL);
-	if (unlikely(me->sl_later != NULL))
+	return unlikely(me->sl_after != 0);
+}
+
+/* P3, the perimeters drained; what else is to be done is left to the end of the call. */
+INLINE void
+plumb_leave(struct slot *me, struct group *g)
+{
+	if (plumb_left(me, g))
 		plumb_later(me);
 }
 

@@ -23,6 +23,7 @@
 #include "cache.h"
 #include "callout.h"
 #include "fd.h"
+#include "head_sig.h"
 #include "heap.h"
 #include "helper.h"
 #include "putnext.h"
@@ -102,6 +103,8 @@ thread_begins(struct proc *p)
 	if (error != 0)
 		return error;
 	s->sl_later = NULL;
+	s->sl_after = 0;
+	s->sl_nsigs = 0;
 	s->sl_nheld = 0;
 	cache_attach(s);
 	slot_tls = s;
@@ -135,6 +138,9 @@ proc_claim(void)
 		bury_threads(p); /* of an earlier life */
 		for (int d = 0; d < PROC_DUE; d++)
 			st_rlx(&p->pr_due[d], 0u);
+		for (int d = 0; d < PROC_SIGS; d++)
+			st_rlx(&p->pr_sig[d], (uint64_t)0);
+		st_rlx(&p->pr_sigover, 0u);
 		st_rlx(&p->pr_helper, 0u);
 		st_rel(&p->pr_life, ld_rlx(&p->pr_life) + 1);
 		return p;
@@ -337,6 +343,7 @@ before_fork(void)
 	pthread_mutex_lock(&up_lock);
 	forking.embryo = NULL;
 	if (up) {
+		eventfd_lock();
 		msg_ext_lock();
 		callout_lock();
 	}
@@ -405,6 +412,7 @@ after_fork_parent(void)
 	if (up) {
 		callout_unlock();
 		msg_ext_unlock();
+		eventfd_unlock();
 	}
 	pthread_mutex_unlock(&up_lock);
 	/* Somebody must notice the child's death, if this process never sleeps. */
@@ -424,6 +432,8 @@ after_fork_child(void)
 	callout_child();
 	callout_unlock();
 	msg_ext_unlock();
+	eventfd_unlock();
+	eventfd_child();
 	arena_forked();
 	helper_forget();
 	slot_tls = NULL;

@@ -78,6 +78,7 @@ lose_read(queue_t *q)
 	st_rlx(&q->q_rfirst, NULL);
 	q->q_rlast = NULL;
 	st_rel(&q->q_stream->sd_pcproto, 0u);
+	q->q_stream->sd_msigs = 0;
 }
 
 /* Under q_plock. */
@@ -136,6 +137,7 @@ broken(uint32_t *word, enum lock_rank rank)
 	case RANK_HEAD:
 	case RANK_GROUP:
 	case RANK_LOG:
+	case RANK_EVENT:
 		break; /* lists and words whose every state is whole */
 	}
 }

@@ -32,6 +32,8 @@
 #define NSLOT 1024	/* thread slots; number 0 is nobody */
 #define NPROC 256	/* process slots; number 0 is nobody */
 #define PROC_DUE 64	/* free routines that may wait for a process */
+#define PROC_SIGS 32	/* different signals that may wait for a process */
+#define SLOT_SIGS 8	/* and for a thread of its own process */
 #define NCLASS 17	/* magazine pairs per slot: the classes of cache.h */
 
 struct mag;
@@ -69,18 +71,25 @@ struct slot {
 	struct file *sl_file[HANDS]; /* O  files whose references this thread changes */
 	uint64_t sl_filegen[HANDS]; /* O  their f_gen: the address may be used again */
 	int sl_fd;		/* O  descriptor of the last call */
+	uint32_t sl_after;	/* O  AFTER_*: what to do once outside */
 	uint32_t sl_nheld;	/* O  locks held, debug level 2 */
 	struct {
 		const void *h_lock;
 		uint32_t h_rank;
 	} sl_held[8];		/* O  which ones */
 	pthread_mutex_t sl_alive; /* C  robust, held for life */
+	uint32_t sl_nsigs;	/* O  signals this thread has to raise */
+	uint64_t sl_sig[SLOT_SIGS]; /* O  which (sigdue.h) */
 	struct magpair sl_mag[NCLASS]; /* O */
 } LINE_ALIGNED;
 
 /* A claim says whose it is: his process may die before the slot lives. */
 enum { SLOT_FREE, SLOT_CLAIMED, SLOT_LIVE };
 #define SLOT_CLAIM(p) (SLOT_CLAIMED | (p)->pr_id << 8)
+
+/* sl_after: perimeters to drain (sl_later); signals to raise, eventfds to set. */
+#define AFTER_PERIMS 0x01
+#define AFTER_EVENTS 0x02
 
 /* sl_sleep: not at all; on that word; in poll(2), by a bell (bell.h). */
 enum { SLEEP_NOT, SLEEP_FUTEX, SLEEP_POLL };
@@ -98,6 +107,8 @@ struct proc {
 	struct fdent *pr_fd0;	/* C  descriptors 0..63 */
 	struct fdent **pr_fd;	/* C  chunks of the others */
 	uint32_t pr_due[PROC_DUE]; /* A  free routines other processes left for it */
+	uint64_t pr_sig[PROC_SIGS]; /* A  signals they left for it (sigdue.h) */
+	uint32_t pr_sigover;	/* A  those that found no room, by SIGDUE_* */
 } LINE_ALIGNED;
 
 enum { PROC_FREE, PROC_EMBRYO, PROC_LIVE, PROC_DYING };

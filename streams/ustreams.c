@@ -71,6 +71,7 @@ str_open(const char *path, int oflag, ...)
 		return fail(error);
 	}
 	fd = fd_install(f, 0, oflag & O_CLOEXEC);
+	call_over(me);
 	return fd >= 0 ? fd : fail(-fd);
 }
 
@@ -113,6 +114,7 @@ int
 str_close(int fd)
 {
 	struct fdent *e;
+	int error;
 
 	if (slot_root == NULL || slot_self() == NULL)
 		return close(fd);
@@ -121,7 +123,9 @@ str_close(int fd)
 	e = fd_entry(slot_tls->sl_pslot, fd);
 	if (e == NULL || ld_acq(&e->fe_file) == NULL)
 		return close(fd);
-	return fd_close(fd, true) == 0 ? 0 : fail(EBADF);
+	error = fd_close(fd, true);
+	call_over(slot_tls);
+	return error == 0 ? 0 : fail(error);
 }
 
 /* ---- reading and writing --------------------------------------------------------------- */
@@ -451,12 +455,15 @@ str_dup2(int fd, int to)
 	if (error == 0) {
 		call_leave(&c);
 		error = fd_dup2(fd, to);
+		call_over(slot_tls);
 		return error >= 0 ? error : fail(-error);
 	}
 	/* A kernel descriptor onto a stream: the stream is closed first. */
 	e = slot_tls == NULL || fd == to ? NULL : fd_entry(slot_tls->sl_pslot, to);
 	if (e != NULL && ld_acq(&e->fe_file) != NULL)
 		(void)fd_close(to, true);
+	if (slot_tls != NULL)
+		call_over(slot_tls);
 	return dup2(fd, to);
 }
 

@@ -34,7 +34,7 @@ wait_on(struct waitq *wq, struct slot *me)
 	(void)xchg(&wq->wq_many, 1u);
 out:
 	JITTER();
-	(void)xchg(&wq->wq_armed, 1u); /* S3 */
+	(void)f_or(&wq->wq_armed, (uint32_t)WQ_SLEEPERS); /* S3 */
 	JITTER();
 }
 
@@ -102,7 +102,7 @@ wake_broad(void)
 NOINLINE void
 wait_wakeall(struct waitq *wq)
 {
-	(void)xchg(&wq->wq_armed, 0u); /* W3 */
+	(void)f_and(&wq->wq_armed, ~(uint32_t)WQ_SLEEPERS); /* W3 */
 	JITTER();
 	for (int i = 0; i < WAITERS; i++) {
 		uint32_t id;

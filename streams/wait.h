@@ -33,8 +33,12 @@
 
 #define WAITERS 6 /* sleepers named one by one */
 
+/* wq_armed */
+#define WQ_SLEEPERS 0x1 /* somebody may sleep here */
+#define WQ_WATCHED 0x2	/* the owner wants to know of every wake-up (head_sig.h) */
+
 struct waitq {
-	uint32_t wq_armed;	       /* A  somebody may sleep here */
+	uint32_t wq_armed;	       /* A  WQ_* */
 	uint32_t wq_many;	       /* A  more than WAITERS do */
 	uint32_t wq_sleeper[WAITERS];  /* A  their slots, 0 none */
 };
