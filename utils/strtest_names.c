@@ -15,6 +15,7 @@
 
 #include <stropts.h>
 #include <sys/bufmod.h>
+#include <sys/log.h>
 #include <sys/mux.h>
 #include <sys/stream.h>
 #include <sys/testmod.h>
@@ -89,7 +90,9 @@ static const struct constant module_constants[] = {C(SO_ALL), C(SO_READOPT), C(S
     C(TM_SEENUP), C(TM_LAST), C(SBIOCSTIME), C(SBIOCGTIME), C(SBIOCCTIME), C(SBIOCSCHUNK),
     C(SBIOCGCHUNK), C(SBIOCSSNAP), C(SBIOCGSNAP), C(SBIOCSFLAGS), C(SBIOCGFLAGS),
     C(SB_SEND_ON_WRITE), C(SB_NO_HEADER), C(SB_NO_PROTO_CVT), C(SB_DEFER_CHUNK),
-    C(SB_NO_DROPS), C(SB_DFLT_CHUNK), C(MUX_UP), C(MUX_DOWN)};
+    C(SB_NO_DROPS), C(SB_DFLT_CHUNK), C(I_TRCLOG),
+    C(I_ERRLOG), C(I_CONSLOG), C(SL_FATAL), C(SL_NOTIFY), C(SL_ERROR), C(SL_TRACE),
+    C(SL_CONSOLE), C(SL_WARN), C(SL_NOTE), C(LOG_MID), C(LOGMSGSZ), C(LOGTRACEIDS), C(MUX_UP), C(MUX_DOWN)};
 
 static const struct {
 	const struct constant *list;
