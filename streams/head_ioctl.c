@@ -21,7 +21,7 @@ static int
 take_name(char *name, const char *from)
 {
 	for (size_t i = 0; i <= FMNAMESZ; i++) {
-		if (!plat_judge(from + i, 1) || plat_copyin(&name[i], from + i, 1) != 0)
+		if (arg_take(&name[i], (const char *)((uintptr_t)from + i), 1) != 0)
 			return EFAULT;
 		if (name[i] == '\0')
 			return i > 0 ? 0 : EINVAL;
@@ -106,12 +106,13 @@ do_list(struct call *c, void *arg, int *rval)
 		return EFAULT;
 	if (list.sl_nmods < 1)
 		return EINVAL;
+	if (!plat_judge(list.sl_modlist, sizeof(*list.sl_modlist)))
+		return EFAULT;
 	for (i = 0; i < (uint32_t)*rval && i < (uint32_t)list.sl_nmods; i++) {
 		struct str_mlist *to = &list.sl_modlist[i];
 
 		re = i < n ? head_module(c->c_head, i) : c->c_head->sd_reg;
-		if (!plat_judge(to, sizeof(*to)) ||
-		    plat_copyout(to->l_name, re->re_name, sizeof(to->l_name)) != 0)
+		if (arg_put(to->l_name, re->re_name, sizeof(to->l_name)) != 0)
 			return EFAULT;
 	}
 	*rval = (int)i;

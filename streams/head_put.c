@@ -170,8 +170,8 @@ report(struct stdata *sd, int *errp, uint32_t flag, uint32_t once)
 {
 	int error = ld_acq(errp);
 
-	if (ld_rlx(&sd->sd_eropt) & once)
-		f_and(&sd->sd_state, ~flag);
+	if ((ld_rlx(&sd->sd_eropt) & once) && !(f_and(&sd->sd_state, ~flag) & flag))
+		return 0; /* somebody else was told */
 	return error;
 }
 
@@ -179,6 +179,7 @@ int
 head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe)
 {
 	uint32_t state = ld_acq(&sd->sd_state);
+	int error;
 
 	if ((state & SD_BROKEN) && (minds & ACC_PIPE)) {
 		*sigpipe |= (minds & ACC_SIGPIPE) != 0;
@@ -190,8 +191,9 @@ head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe)
 		return EIO;
 	if ((state & SD_HUP) && (minds & ACC_HUP))
 		return ENXIO;
-	if ((state & SD_RDERR) && (minds & ACC_RDERR))
-		return report(sd, &sd->sd_rderr, SD_RDERR, RERRNONPERSIST);
+	if ((state & SD_RDERR) && (minds & ACC_RDERR) &&
+	    (error = report(sd, &sd->sd_rderr, SD_RDERR, RERRNONPERSIST)) != 0)
+		return error;
 	if ((state & SD_WRERR) && (minds & ACC_WRERR)) {
 		*sigpipe |= (minds & ACC_SIGPIPE) && (ld_rlx(&sd->sd_wopt) & SNDPIPE);
 		return report(sd, &sd->sd_wrerr, SD_WRERR, WERRNONPERSIST);

@@ -501,6 +501,8 @@ plat_copystr(char *to, const char *from, size_t max)
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
 	/* Page by page: the string may end just before memory that is not there. */
+	if (!plat_judge(from, 1))
+		return EFAULT;
 	for (size_t done = 0; done < max;) {
 		size_t n = page - ((uintptr_t)(from + done) & (page - 1));
 

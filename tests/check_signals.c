@@ -15,19 +15,6 @@
 
 enum { SOON = 2000 };
 
-/* ASan takes the frames that a cancellation leaves for live ones. */
-static bool
-under_asan(void)
-{
-#if defined(__SANITIZE_ADDRESS__)
-	return true;
-#elif defined(__has_feature)
-	return __has_feature(address_sanitizer);
-#else
-	return false;
-#endif
-}
-
 /* ---- calls that sleep ------------------------------------------------------ */
 
 /* On p[0] of a pipe; p[0] is empty or full as the call needs it to sleep. */

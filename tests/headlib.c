@@ -61,6 +61,18 @@ under_tsan(void)
 }
 
 bool
+under_asan(void)
+{
+#if defined(__SANITIZE_ADDRESS__)
+	return true;
+#elif defined(__has_feature)
+	return __has_feature(address_sanitizer);
+#else
+	return false;
+#endif
+}
+
+bool
 checked_mode(void)
 {
 	const char *v = getenv("USTREAMS_CHECK");

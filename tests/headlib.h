@@ -66,6 +66,8 @@ bool can_fork(void);
  * and a close that races with a call on the same number is an error.
  */
 bool under_tsan(void);
+/* ASan takes the frames that a cancellation leaves for live ones. */
+bool under_asan(void);
 /* Is user memory checked (USTREAMS_CHECK=1), so that any bad pointer is EFAULT? */
 bool checked_mode(void);
 /* A page that is not mapped, and one that is only read; zeroed. */
