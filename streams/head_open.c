@@ -122,22 +122,35 @@ group_for(struct slot *me, struct regent *re)
 
 /* ---- opening ------------------------------------------------------------------------ */
 
+/* The driver chose this minor: EBUSY if somebody has it open. */
 static int
-open_driver(struct slot *me, struct stdata *sd, int oflag, bool clone)
+choose(struct slot *me, struct stdata *sd, uint32_t minor)
+{
+	const struct stdata *other;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	other = lookup(sd->sd_reg, minor);
+	if (other == NULL)
+		st_rlx(&sd->sd_minor, minor);
+	lock_leave(me, &registry->rg_lock);
+	return other == NULL || other == sd ? 0 : EBUSY;
+}
+
+/* *devp is what the open routine made of the device number. */
+static int
+open_driver(struct slot *me, struct stdata *sd, int oflag, bool clone, dev_t *devp)
 {
 	struct regent *re = sd->sd_reg;
-	dev_t dev = makedevice(re->re_major, sd->sd_minor);
 	queue_t *rq = head_pair(sd, re, QK_DRIVER);
 	int error;
 
 	if (rq == NULL)
 		return ENOSR;
-	error = head_callopen(me, rq, &dev, oflag, clone ? CLONEOPEN : 0);
+	*devp = makedevice(re->re_major, sd->sd_minor);
+	error = head_callopen(me, rq, devp, oflag, clone ? CLONEOPEN : 0);
 	if (error != 0) {
 		qprocsoff(rq);
 		head_unpair(re, rq);
-	} else if (clone) {
-		st_rlx(&sd->sd_minor, getminor(dev));
 	}
 	return error;
 }
@@ -166,6 +179,7 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 {
 	struct group *g = group_for(me, re);
 	struct stdata *sd = g != NULL ? head_alloc(g, HEAD_DEVICE) : NULL;
+	dev_t dev;
 	int error;
 
 	if (g != NULL && (re->re_flags & USTR_INDEPENDENT))
@@ -181,14 +195,17 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 		return EAGAIN; /* somebody was faster: join him */
 	}
 	plumb_into(me, g);
-	error = open_driver(me, sd, oflag, dn->dn_clone);
+	error = open_driver(me, sd, oflag, dn->dn_clone, &dev);
 	if (error != 0) {
 		head_detach(me, sd);
 		plumb_exit(me);
 		head_scrap(sd);
 		return error;
 	}
-	error = autopush(me, sd, oflag);
+	if (dn->dn_clone)
+		error = choose(me, sd, getminor(dev));
+	if (error == 0)
+		error = autopush(me, sd, oflag);
 	head_plumb_leave(sd);
 	plumb_exit(me);
 	if (error == 0) {

@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <sched.h>
 #include <sys/ioctl.h>
+#include <sys/ddi.h>
 #include <sys/resource.h>
 
 static const int bad_fds[] = {-1, INT_MIN, INT_MAX, 987654};
@@ -146,6 +147,47 @@ START_TEST(the_driver_is_told_of_a_clone_open)
 	ck_assert_int_eq(tdrv_counts.c_sflag, CLONEOPEN);
 	GIVES(str_close(fd), 0);
 	ck_assert_int_eq(tdrv_counts.c_close, 1);
+}
+END_TEST
+
+/* A driver that chooses minor 5 for every clone open. */
+static int
+choose_open(queue_t *q, dev_t *devp, int oflag, int sflag, cred_t *crp)
+{
+	(void)oflag, (void)crp;
+	if (sflag & CLONEOPEN)
+		*devp = makedevice(getmajor(*devp), 5);
+	qprocson(q);
+	return 0;
+}
+
+static int
+choose_put(queue_t *q, mblk_t *mp)
+{
+	(void)q;
+	freemsg(mp);
+	return 0;
+}
+
+static struct module_info choose_info = {9903, "tchoose", 0, INFPSZ, 100, 10};
+static struct qinit choose_rinit = {NULL, NULL, choose_open, NULL, NULL, &choose_info, NULL};
+static struct qinit choose_winit = {choose_put, NULL, NULL, NULL, NULL, &choose_info, NULL};
+static struct streamtab choose_tab = {&choose_rinit, &choose_winit, NULL, NULL};
+
+START_TEST(a_driver_chooses_a_minor_that_nobody_has_open)
+{
+	struct stat st;
+	int a;
+
+	GIVES(ustr_register_driver("tchoose", &choose_tab, D_MP), 0);
+	a = open_dev("tchoose");
+	GIVES(str_fstat(a, &st), 0);
+	ck_assert_uint_eq(getminor(st.st_rdev), 5);
+	FAILS(str_open("/dev/streams/clone/tchoose", O_RDWR), EBUSY);
+	GIVES(str_close(a), 0);
+	a = open_dev("tchoose");
+	GIVES(str_close(a), 0);
+	GIVES(ustr_unregister("tchoose"), 0);
 }
 END_TEST
 
@@ -1156,6 +1198,7 @@ opening(Suite *s)
 	tcase_add_test(tc, open_of_an_endless_path_fails);
 	tcase_add_test(tc, two_clone_opens_are_two_streams);
 	tcase_add_test(tc, the_driver_is_told_of_a_clone_open);
+	tcase_add_test(tc, a_driver_chooses_a_minor_that_nobody_has_open);
 	tcase_add_test(tc, a_second_open_of_a_minor_is_the_same_stream);
 	tcase_add_test(tc, two_minors_of_a_driver_are_two_streams);
 	tcase_add_test(tc, the_errno_of_a_driver_open_passes_through);
