@@ -114,8 +114,9 @@ suspect_resolve(struct slot *me)
 		if (closer != 0 && !slot_gone(closer))
 			continue; /* he goes on with it */
 		faa(&slot_root->sr_leaked, sizeof(*f));
-		if (closing != FILE_OPEN && closing != FILE_LAST)
-			continue; /* the stream was not waiting for it */
+		/* Its stream was not waiting for it, or never had it. */
+		if ((closing != FILE_OPEN && closing != FILE_LAST) || f->f_head == NULL)
+			continue;
 		plumb_into(me, head_group(f->f_head));
 		salvage_condemn(f->f_head);
 		plumb_exit(me);

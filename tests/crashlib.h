@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * crashlib.h: what the programs share that kill processes inside the library:
+ * the things a victim does, and what those who live on must find.
+ */
+#ifndef TESTS_CRASHLIB_H
+#define TESTS_CRASHLIB_H
+
+#include "stresslib.h"
+
+enum { LIMIT_MS = 200, SCENARIOS = 5 };
+
+struct streamtab;
+/* A module that queues everything; to be registered as crashq. */
+extern struct streamtab crash_tab;
+
+/* The descriptors do not block; any call may fail, the stream may be condemned. */
+struct scenario {
+	const char *s_name;
+	void (*s_do)(const int fd[2]);
+};
+extern const struct scenario crash_scenarios[SCENARIOS];
+
+void crash_nonblock(const int fd[2]);
+/* Every call returns, with something sensible; true: messages still flow. */
+bool crash_usable(const int fd[2], const char *name, long n);
+/* The peer of an end that died with its process hears of it. */
+void crash_told(int fd, const char *name, long n, long died);
+
+#endif

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * stress_random.c [fork]: kill -9 at random moments of processes that do all the
+ * time what crashlib.c knows, on a stream that others use meanwhile.
+ *
+ * Of each round: a writer and a reader that live on, and a victim, on one pipe.
+ * After the victim's death nobody may be stuck: calls succeed or say EIO or
+ * hang-up; another stream works as before; all can be closed; and the memory that
+ * is not given back is counted.  A victim that alone had one end: the other end
+ * is told.  Every seventh victim is stopped and continued before it dies.
+ *
+ * USTR_STRESS_SECONDS (30 s), or USTR_STRESS_COUNT rounds.
+ */
+#include "crashlib.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stream.h>
+#include <sys/wait.h>
+
+enum { SLACK = 1024 * 1024, WARM = 50 };
+
+static unsigned int seed;
+
+static unsigned int
+rnd(unsigned int below)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % below;
+}
+
+_Noreturn static void
+victim(const int fd[2], bool sole)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (sole)
+		str_close(fd[1]);
+	for (;;)
+		for (int i = 0; i < SCENARIOS - 1; i++)
+			crash_scenarios[sole ? 2 * (int)rnd(2) : i].s_do(fd);
+}
+
+/* Use the stream for as long as the victim is to live. */
+static void
+share(const int fd[2], unsigned int us)
+{
+	struct timespec ts = {0, (long)us * 1000};
+	char buf[300] = {0};
+
+	for (int i = 0; i < 4; i++) {
+		str_write(fd[0], buf, 1 + rnd(sizeof(buf)));
+		str_read(fd[1], buf, sizeof(buf));
+		ts.tv_nsec = (long)us * 250;
+		nanosleep(&ts, NULL);
+	}
+}
+
+/* Stopped, it may hold locks of its own stream, and of no other. */
+static void
+finish(pid_t pid, const int other[2])
+{
+	int status;
+
+	if (rnd(7) == 0) {
+		MUST(kill(pid, SIGSTOP));
+		for (int i = 0; i < 5; i++)
+			if (!crash_usable(other, "other", i))
+				DIE("another stream is held up");
+		MUST(kill(pid, SIGCONT));
+	}
+	MUST(kill(pid, SIGKILL));
+	MUST(waitpid(pid, &status, 0));
+}
+
+static void
+round_of(long n, const int other[2], long *alive, long *slow)
+{
+	bool sole = rnd(3) == 0;
+	long died;
+	int fd[2];
+	pid_t pid;
+
+	alarm(60);
+	MUST(str_pipe(fd));
+	MUST(str_ioctl(fd[0], I_PUSH, "crashq"));
+	MUST(str_ioctl(fd[1], I_SRDOPT, RMSGD | RPROTDIS));
+	crash_nonblock(fd);
+	pid = (pid_t)MUST(fork());
+	if (pid == 0)
+		victim(fd, sole);
+	if (sole) {
+		MUST(str_close(fd[0]));
+		stress_sleep((int)rnd(3));
+		finish(pid, other);
+		died = stress_now();
+		crash_told(fd[1], "sole", n, died);
+		*slow += stress_now() - died > LIMIT_MS;
+	} else {
+		share(fd, rnd(3000));
+		finish(pid, other);
+		ustr_service(0);
+		*alive += crash_usable(fd, "shared", n);
+		MUST(str_close(fd[0]));
+	}
+	MUST(str_close(fd[1]));
+	if (!crash_usable(other, "other", n))
+		DIE("round %ld: another stream is damaged", n);
+}
+
+int
+main(int argc, char **argv)
+{
+	bool threads, forks;
+	struct ustr_memstat before = {0}, after;
+	long n, alive = 0, slow = 0, until, rounds = stress_count(0);
+	int other[2];
+
+	/* This program buries the dead itself, at once; read when it starts. */
+	if (getenv("USTREAMS_HELPER") == NULL) {
+		setenv("USTREAMS_HELPER", "0", 1);
+		execv("/proc/self/exe", argv);
+	}
+	if (!stress_modes(argc, argv, &threads, &forks) || !forks)
+		return 77;
+	signal(SIGPIPE, SIG_IGN);
+	seed = (unsigned int)getpid();
+	until = stress_now() + stress_ms_or(30);
+	MUST(ustr_register_module("crashq", &crash_tab, D_MTQPAIR));
+	MUST(str_pipe(other));
+	crash_nonblock(other);
+	for (n = 0; rounds > 0 ? n < rounds : stress_now() < until; n++) {
+		if (n == WARM)
+			ustr_memstat(&before);
+		round_of(n, other, &alive, &slow);
+	}
+	alarm(0);
+	ustr_memstat(&after);
+	printf("stress_random: %ld deaths, %ld shared streams went on, told late %ld times, "
+	       "%zu bytes given up, %zd more in use\n",
+	    n, alive, slow, after.ms_leaked, (ssize_t)(after.ms_used - before.ms_used));
+	if (n > WARM &&
+	    after.ms_used > before.ms_used + SLACK + (after.ms_leaked - before.ms_leaked))
+		DIE("more memory is in use than is counted");
+	return 0;
+}
