@@ -87,6 +87,14 @@ do_kopen(struct run *r, const struct command *c, struct outcome *o)
 }
 
 static void
+do_eventfd(struct run *r, const struct command *c, struct outcome *o)
+{
+	int fd = str_eventfd(arg_fd(r, c, 0), (short)arg_number(r, c, 1, 0));
+
+	name_it(r, c, o, 2, fd, true);
+}
+
+static void
 do_close(struct run *r, const struct command *c, struct outcome *o)
 {
 	for (int i = 0; i < c->nargs && o->error == 0; i++) {
@@ -207,6 +215,7 @@ static const struct form forms[] = {
     {"lseek", do_lseek, "H I I?", NULL, NULL, NULL, 0},
     {"isastream", do_isastream, "H", NULL, NULL, NULL, 0},
     {"kopen", do_kopen, "N W I?", NULL, NULL, NULL, 0},
+    {"eventfd", do_eventfd, "H I N", NULL, NULL, NULL, 0},
     {"kpipe", do_kpipe, "N N", NULL, NULL, NULL, 0},
     {"ksocket", do_ksocket, "N N", NULL, NULL, NULL, 0},
     {"mkfifo", do_mkfifo, "W I?", NULL, NULL, NULL, 0},
