@@ -4,6 +4,7 @@
 # input, the exit statuses of --fail-if, git bisect, results of strperf and pictures.
 set -eu
 : "${top_builddir:=.}" "${top_srcdir:=.}"
+pages=$(cd "$top_srcdir" && pwd)/doc
 strcompare=$(cd "$top_builddir" && pwd)/utils/strcompare
 strperf=$(cd "$top_builddir" && pwd)/utils/strperf
 
@@ -378,6 +379,82 @@ if [ "$(grep -o '"of":"[bc]"' out | sort | uniq -c | tr -d ' \n')" = '2"of":"b"2
 else
 	fail "three builds: not two results of b and of c each"
 fi
+
+
+# ---- commits: of a project that "builds" strperf, in the second of them a slow one ------------
+if command -v git >/dev/null; then
+	mkdir tmp project
+	(
+		cd project
+		git init -q .
+		git config user.name test
+		git config user.email test@example.org
+		echo ':' >autogen.sh
+		cat >configure <<-'END'
+			#!/bin/sh
+			[ "$1" = --fail ] && exit 1
+			printf 'utils/strperf:\n\tmkdir utils; cp ../../program utils/strperf\n' >Makefile
+		END
+		chmod +x autogen.sh configure
+		printf '#!/bin/sh\nexec "$STRPERF" "$@"\n' >program
+		chmod +x program
+		git add .
+		git commit -q -m one
+		# shellcheck disable=SC2016 # for the program
+		printf '#!/bin/sh\n[ "$1" = pipe ] && shift && set -- pipe --plant-delay 90 "$@"\nexec "$STRPERF" "$@"\n' >program
+		git commit -q -a -m two
+	)
+	cd project
+	STRPERF=$strperf TMPDIR=$work/tmp
+	export STRPERF TMPDIR
+	status=0
+	"$strperf" compare HEAD~1 HEAD --mode $mode --sizes 64 --interval 0.03 --rounds 8 \
+		--metric cpu_us_per_msg --fail-if 'slower>10%' >../out 2>../err || status=$?
+	cd ..
+	expect 1 "two commits, the second one slower"
+	prints "B over A" "two commits"
+	cd project
+	status=0
+	"$strperf" compare HEAD~1 HEAD --configure --fail --bisect >../out 2>../err || status=$?
+	"$strperf" compare HEAD~1 HEAD --mode $mode >../out2 2>../err2 &
+	pid=$!
+	sleep 1.5
+	kill -INT $pid
+	other=0
+	wait $pid || other=$?
+	cd ..
+	expect 1 "a commit that cannot be built"
+	status=$other
+	expect 130 "commits, interrupted"
+	if [ -z "$(ls tmp)" ] && [ "$(git -C project worktree list | wc -l)" = 1 ]; then
+		pass
+	else
+		fail "work trees are left behind"
+		ls tmp
+	fi
+	unset TMPDIR
+	cd project
+	run HEAD nonesuch
+	cd ..
+	expect 2 "no such commit"
+fi
+
+# ---- the examples of the manual ----------------------------------------------------------------
+awk '/^\$ / { on = 1 } /^\.Ed/ { on = 0 } on' "$pages/strcompare.1" >example
+sed -n 's/^\$ //p' example >example.sh
+grep -v '^\$ ' example >example.want
+if [ -s example.sh ] && PATH=$(dirname "$strcompare"):$PATH sh example.sh >out 2>err &&
+	cmp -s out example.want; then
+	pass
+else
+	fail "the example of strcompare(1) prints something else"
+	diff example.want out | head -n 5
+fi
+sed -n 's/^\.Dl strperf selftest/strperf selftest --mode '$mode'/p' "$pages/strperf-selftest.1" >example.sh
+status=0
+PATH=$(dirname "$strperf"):$PATH sh -e example.sh >out 2>err || status=$?
+expect 0 "the example of strperf-selftest(1)"
+prints "passed" "the example of strperf-selftest(1)"
 
 echo "$checks checks, $failures failed"
 [ $failures = 0 ]

@@ -18,6 +18,7 @@
 #include "strperf_json.h"
 #include "strperf_out.h"
 
+#define TRIES 5 /* of a turn without a sample */
 #define OWN_WORDS 9
 #define EXTRA_WORDS 2	   /* of a build */
 #define OTHER_SECONDS 3600 /* for a command whose length is not known here */
@@ -59,27 +60,47 @@ refuse(
 	return out->status == EXIT_USAGE ? EXIT_USAGE : EXIT_FAILED;
 }
 
+/* Take the samples of a run: how many; 0, why in complaint; -1 no memory. */
+static int
+take_run(struct book *book, size_t which, const struct child_output *out, char *complaint,
+    size_t size)
+{
+	json_t *root = js_parse(out->text, complaint, size);
+	int taken = root == NULL ? 0 : book_take(book, root, which, true);
+
+	json_decref(root);
+	return taken;
+}
+
+/*
+ * One turn of one build.  A slice in which the machine had no time for it gives
+ * no sample and is run again: a turn left out would part the pairs.
+ */
 static int
 sample(struct turns *t, struct book *book, size_t which, size_t size)
 {
 	static struct child_output out;
 	static struct line line;
+	struct build *b = &t->builds[which];
 	char complaint[256] = "no samples in its results";
-	json_t *root;
-	int error, taken;
+	int taken = 0;
 
-	compose(t, &t->builds[which], size, &line);
-	error = child_run(
-	    line.argv, size > 0 ? t->seconds + BUILD_PATIENCE : OTHER_SECONDS, &out);
-	if (intr_pending())
-		return EXIT_INTERRUPTED;
-	if (error != 0 || out.status != 0)
-		return refuse(&t->builds[which], size, &out,
-		    error != 0 ? strerror(error) : "it failed");
-	root = js_parse(out.text, complaint, sizeof(complaint));
-	taken = book_take(book, root, which, true);
-	json_decref(root);
-	return taken > 0 ? EXIT_DONE : refuse(&t->builds[which], size, &out, complaint);
+	compose(t, b, size, &line);
+	for (int tries = 0; tries < TRIES && taken == 0; tries++) {
+		int error = child_run(line.argv,
+		    size > 0 ? t->seconds + BUILD_PATIENCE : OTHER_SECONDS, &out);
+
+		if (intr_pending())
+			return EXIT_INTERRUPTED;
+		if (error != 0 || out.status != 0)
+			return refuse(
+			    b, size, &out, error != 0 ? strerror(error) : "it failed");
+		taken = take_run(book, which, &out, complaint, sizeof(complaint));
+	}
+	if (taken > 0)
+		return EXIT_DONE;
+	out.complaint[0] = '\0';
+	return refuse(b, size, &out, complaint);
 }
 
 int
