@@ -1,10 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-2-Clause
-# usage: check_manexamples.sh [page ...]
+# usage: check_manexamples.sh [PAGE...]
 #
-# The programs in the EXAMPLES of the manual pages compile as CONTRIBUTING.md
-# says and end with status 0.  What does not begin with an #include is no
-# program.
+# Every program in a manual page (a literal display with a main) compiles
+# against the build directory and ends with status 0, its input being empty.
 set -eu
 : "${top_srcdir:=.}" "${top_builddir:=build/default}" "${CC:=cc}" "${SAN_CFLAGS:=}"
 : "${PKG_CONFIG:=pkg-config}" "${USTR_TEST_THREADS_ONLY:=}"
@@ -22,47 +21,49 @@ if [ -n "$USTR_TEST_THREADS_ONLY" ] || grep -q 'USTR_HEAP_MALLOC 1' "$top_buildd
 	forks=no
 fi
 
-# Write the programs of a page to page.1.c, page.2.c ...
+# The displays of a page that have a main, as $work/N.c.
 extract()
 {
-	awk -v base="$work/$(basename "$1")" '
-	/^\.Sh / { examples = $2 == "EXAMPLES" }
-	/^\.Bd -literal/ { block = examples; first = 1; next }
-	/^\.Ed/ { block = 0 }
-	block {
-		if (first && /^#include/)
-			file = base "." ++n ".c"
-		else if (first)
-			block = 0
-		first = 0
-		gsub(/\\\(dq/, "\"")
+	awk -v to="$work" '
+	/^\.Bd -literal/ { inside = 1; text = ""; next }
+	/^\.Ed/ {
+		if (inside && text ~ /(^|\n)main\(/)
+			printf "%s", text >(to "/" ++n ".c")
+		inside = 0
+		next
+	}
+	inside {
 		gsub(/\\&/, "")
 		gsub(/\\-/, "-")
+		gsub(/\\\(dq/, "\"")
+		gsub(/\\\(aq/, "\047")
 		gsub(/\\e/, "\\")
-		if (block)
-			print >file
+		text = text $0 "\n"
 	}' "$1"
 }
 
-[ $# -gt 0 ] || set -- "$top_srcdir"/doc/*.[1-9]*
+[ $# -gt 0 ] || set -- "$top_srcdir"/doc/*.[0-9]*
 for page; do
+	rm -f "$work"/*
 	extract "$page"
-done
-for source in "$work"/*.c; do
-	name=$(basename "$source" .c)
-	grep -q '^main(' "$source" || continue
-	# shellcheck disable=SC2086 # lists of flags
-	if ! $CC $SAN_CFLAGS -D_GNU_SOURCE -O1 -o "$work/a.out" "$source" $flags -pthread; then
-		echo "$name: does not compile"
-		status=1
-	elif [ $forks = no ] && grep -q 'fork()' "$source"; then
-		echo "$name: compiles; not run, as it forks"
-	elif ! (cd "$work" && timeout 60 ./a.out) >"$work/out" 2>&1 </dev/null; then
-		sed 's/^/	| /' "$work/out" | tail -n 5
-		echo "$name: failed"
-		status=1
-	else
-		echo "$name: $(tail -n 1 "$work/out")"
-	fi
+	for source in "$work"/*.c; do
+		[ -e "$source" ] || continue
+		name="$(basename "$page") $(basename "$source" .c)"
+		# shellcheck disable=SC2086 # lists of flags
+		if ! $CC $SAN_CFLAGS -O2 -Wall -Wextra -o "$work/program" "$source" $flags -pthread \
+			>"$work/out" 2>&1; then
+			sed 's/^/	| /' "$work/out" | head -n 5
+			echo "$name: does not compile"
+			status=1
+		elif [ $forks = no ] && grep -q 'fork()' "$source"; then
+			echo "$name: compiles; not run, as it forks"
+		elif ! timeout 60 "$work/program" </dev/null >"$work/out" 2>&1; then
+			sed 's/^/	| /' "$work/out" | tail -n 5
+			echo "$name: failed"
+			status=1
+		else
+			echo "$name: ok"
+		fi
+	done
 done
 exit $status
