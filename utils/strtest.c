@@ -27,8 +27,10 @@
 
 #include "strtest_case.h"
 #include "strtest_forms.h"
+#include "strtest_line.h"
 #include "strtest_parse.h"
 #include "strtest_parser.h"
+#include "strtest_prompt.h"
 #include "strtest_run.h"
 
 struct options options = {.timeout = 10, .slow = 1};
@@ -150,7 +152,7 @@ help(void)
 	    "  --in-process       do not fork for a case\n"
 	    "exit status: 0 all cases ok, 1 a case failed, 2 a mistake in a script or option\n"
 	    "structure:");
-	printf(" %s\nverbs:\n", parser_structures());
+	printf(" %s\nprompt: %s\nverbs:\n", parser_structures(), line_abilities);
 	for (size_t i = 0; forms_verb(i) != NULL; i++)
 		printf("  %s\n", forms_usage(&p, forms_verb(i), NULL));
 	printf("commands of ioctl:\n");
@@ -181,7 +183,7 @@ bad_option(int got, char **argv)
 		    "%s: the value is missing; --help lists options", argv[optind - 1]);
 	else
 		complain(
-		    "%s: no such option; legal: -v --timeout --slow --only --in-process "
+		    "%s: no such option; legal: -i -v --timeout --slow --only --in-process "
 		    "--help --version",
 		    argv[optind - 1]);
 	return EXIT_BROKEN;
@@ -195,6 +197,8 @@ read_option(int got, char **argv)
 	case 'v':
 		options.verbose = true;
 		return -1;
+	case 'i':
+		return prompt_run();
 	case OPT_TIMEOUT:
 		return read_positive("--timeout", optarg, &options.timeout) ? -1
 									    : EXIT_BROKEN;
@@ -228,7 +232,7 @@ main(int argc, char **argv)
 	    !read_positive("STRTEST_SLOW", slow, &options.slow))
 		return EXIT_BROKEN;
 	opterr = 0;
-	while (status == -1 && (got = getopt_long(argc, argv, ":v", longs, NULL)) != -1)
+	while (status == -1 && (got = getopt_long(argc, argv, ":iv", longs, NULL)) != -1)
 		status = read_option(got, argv);
 	if (status != -1)
 		return status;

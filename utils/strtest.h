@@ -21,6 +21,7 @@ struct options {
 	double slow;	  /* factor for all time limits */
 	const char *only; /* run cases whose sentence contains this, or NULL: all */
 	bool verbose;	  /* show each command */
+	bool dialogue;	  /* commands are typed: show what comes of them */
 	bool in_process;  /* do not fork for a case */
 };
 

@@ -69,6 +69,8 @@ void guarded_check(struct run *r, const char *room, size_t n);
 void out_call(struct outcome *o, long long result);
 void out_field(struct outcome *o, const char *name, struct value v);
 void out_number(struct outcome *o, const char *name, long long n);
+/* Result and fields, as a script would write them. */
+const char *outcome_show(struct run *r, const struct outcome *o);
 /* Does it give what the command says?  Else run_failed(). */
 void outcome_check(struct run *r, const struct command *c, struct outcome *o);
 void outcome_timing(

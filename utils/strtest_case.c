@@ -148,17 +148,24 @@ watchdog_stop(struct watchdog *w)
 
 /* ---- in the process of the case ------------------------------------------------------ */
 
+/* What every case has, wherever it runs. */
+static void
+furnish(struct run *r)
+{
+	r->slot = case_slot(r->shared, "the case");
+	atomic_store(&r->slot->pid, getpid());
+	atomic_store(&r->slot->tid, getpid());
+	r->handles = handles_new();
+	r->draws = true;
+}
+
 static void
 carry_out(struct run *r, const struct command *block, double timeout)
 {
 	struct frame frame = {.quiet = false};
 	struct watchdog dog;
 
-	r->slot = case_slot(r->shared, "the case");
-	atomic_store(&r->slot->pid, getpid());
-	atomic_store(&r->slot->tid, getpid());
-	r->handles = handles_new();
-	r->draws = true;
+	furnish(r);
 	signal_begin();
 	watchdog_start(&dog, r, timeout);
 	if (run_guarded(r, &frame, block) != 0)
@@ -338,30 +345,59 @@ interrupted(int sig)
 	raise(sig);
 }
 
+/* Shared memory, and the name of its directory. */
+static void
+prepare(struct run *r)
+{
+	const char *where = getenv("TMPDIR");
+
+	r->shared = new_shared();
+	r->tmp = pool_printf(&pool_forever, "%s/strtest.%d.%d",
+	    where != NULL && *where != '\0' ? where : "/tmp", (int)getpid(), totals.number);
+}
+
+static void
+clear_away(struct run *r)
+{
+	if (access(r->tmp, F_OK) == 0)
+		nftw(r->tmp, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	run_forget(r, NULL);
+	munmap(r->shared, sizeof(*r->shared));
+}
+
+void
+case_open(struct run *r)
+{
+	prepare(r);
+	furnish(r);
+}
+
+void
+case_close(struct run *r)
+{
+	actor_wait_all(r);
+	handles_close_all(r->handles);
+	handles_free(r->handles);
+	clear_away(r);
+}
+
 void
 case_run(
     struct run *outer, const char *sentence, const struct command *block, double timeout)
 {
-	const char *where = getenv("TMPDIR");
 	struct run r = {.script = outer->script};
 
 	signal(SIGINT, interrupted);
 	signal(SIGTERM, interrupted);
 	totals.number++;
 	sentence = pool_copy(&pool_forever, sentence, strlen(sentence));
-	r.shared = new_shared();
-	r.tmp = pool_printf(&pool_forever, "%s/strtest.%d.%d",
-	    where != NULL && *where != '\0' ? where : "/tmp", (int)getpid(),
-	    totals.number);
+	prepare(&r);
 	run_copy_variables(&r, outer);
 	if (options.in_process)
 		in_this_process(&r, sentence, block, timeout);
 	else
 		in_child(&r, sentence, block, timeout);
-	if (access(r.tmp, F_OK) == 0)
-		nftw(r.tmp, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-	run_forget(&r, NULL);
-	munmap(r.shared, sizeof(*r.shared));
+	clear_away(&r);
 }
 
 void

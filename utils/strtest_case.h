@@ -57,6 +57,9 @@ void case_whole(struct run *r, const struct script *s);
 /* One case: prints its line. */
 void case_run(
     struct run *r, const char *sentence, const struct command *block, double timeout);
+/* A case that the caller carries out itself, and its end. */
+void case_open(struct run *r);
+void case_close(struct run *r);
 /* Totals so far, and the plan line. */
 int case_plan(void);
 /* A script from here on counts as skipped. */

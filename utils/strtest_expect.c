@@ -51,8 +51,8 @@ show_result(struct run *r, const struct outcome *o)
 	return value_show(&r->pool, &o->result);
 }
 
-static const char *
-show_outcome(struct run *r, const struct outcome *o)
+const char *
+outcome_show(struct run *r, const struct outcome *o)
 {
 	const char *text = show_result(r, o);
 
@@ -183,7 +183,7 @@ check_default(struct run *r, const struct outcome *o)
 		return;
 	run_failed(r,
 	    o->must_give ? pool_printf(&r->pool, "%lld", o->default_result) : "success",
-	    show_outcome(r, o));
+	    outcome_show(r, o));
 }
 
 void
@@ -194,7 +194,8 @@ outcome_check(struct run *r, const struct command *c, struct outcome *o)
 	if (o->done)
 		return;
 	if (!c->arrow) {
-		check_default(r, o);
+		if (!options.dialogue) /* who types sees what came */
+			check_default(r, o);
 		return;
 	}
 	good = one_result_is(r, c, o);
@@ -203,7 +204,7 @@ outcome_check(struct run *r, const struct command *c, struct outcome *o)
 	if (!good)
 		run_failed(r, show_expected(r, c),
 		    pool_printf(
-			&r->pool, "%s%s", show_outcome(r, o), difference(r, c, o)));
+			&r->pool, "%s%s", outcome_show(r, o), difference(r, c, o)));
 }
 
 void

@@ -272,7 +272,7 @@ names_distance(const char *a, const char *b, unsigned int limit)
 const char *
 names_nearer(const char *name, const char *candidate, const char *best)
 {
-	unsigned int limit = (unsigned int)strlen(name) / 3 + 1;
+	unsigned int len = (unsigned int)strlen(name), limit = len < 4 ? 1 : len / 3 + 1;
 	unsigned int d = names_distance(name, candidate, limit);
 
 	if (d > limit)

@@ -329,13 +329,18 @@ parse(struct parser *p, const char *file, const char *text, size_t len)
 struct script *
 parse_text(const char *file, const char *text, size_t len, bool *more)
 {
+	static struct command *procs; /* of the dialogue so far */
 	struct parser p = {.dialogue = more != NULL};
 	struct script *s;
 
+	if (more != NULL)
+		p.procs = procs;
 	text = pool_copy(&pool_forever, text, len);
 	s = parse(&p, file, text, len);
 	if (more != NULL)
 		*more = p.open;
+	if (more != NULL && s != NULL)
+		procs = p.procs;
 	return s;
 }
 

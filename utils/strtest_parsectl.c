@@ -371,8 +371,4 @@ parser_resolve(struct parser *p)
 			    count(proc->value), count(call->value));
 		call->proc = proc;
 	}
-	for (proc = p->procs; proc != NULL; proc = next) {
-		next = proc->other;
-		proc->other = NULL;
-	}
 }

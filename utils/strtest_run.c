@@ -57,7 +57,7 @@ run_report(struct run *r, const char *fmt, ...)
 	va_end(ap);
 	for (rest = body;
 	     f != NULL && rest != NULL && (line = strsep(&rest, "\n")) != NULL;)
-		fprintf(f, "# %s\n", line);
+		fprintf(f, "%s%s\n", options.dialogue ? "" : "# ", line);
 	free(body);
 	if (f == NULL || fclose(f) != 0)
 		return;
@@ -314,6 +314,8 @@ run_simple(struct run *r, const struct command *c)
 	if (r->slot != NULL)
 		atomic_store(&r->slot->in_verb, false);
 	signal_after_call(c->form->name);
+	if (options.dialogue && !o.done)
+		run_report(r, "= %s", outcome_show(r, &o));
 	outcome_check(r, c, &o);
 	outcome_timing(r, c, &o, run_now() - begin);
 }

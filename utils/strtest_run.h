@@ -77,7 +77,7 @@ _Noreturn void run_failed(struct run *r, const char *expected, const char *came)
 __attribute__((format(printf, 3, 4))) _Noreturn void run_broken(
     struct run *r, struct place at, const char *fmt, ...);
 _Noreturn void run_skipped(struct run *r, const char *reason);
-/* Write lines to the report; each gets "# " before it. */
+/* Write lines to the report; each gets "# " before it, but in a dialogue. */
 __attribute__((format(printf, 2, 3))) void run_report(
     struct run *r, const char *fmt, ...);
 /* Has the case failed elsewhere? */
