@@ -328,6 +328,37 @@ do_list(int fd)
 }
 
 static long
+do_setsig(int fd)
+{
+	return str_ioctl(fd, I_SETSIG, S_INPUT);
+}
+
+/* Registered before: see stream_in(). */
+static long
+do_getsig(int fd)
+{
+	int events;
+
+	return str_ioctl(fd, I_GETSIG, &events);
+}
+
+static long
+do_esetsig(int fd)
+{
+	struct strsigset ss = {getpid(), S_INPUT};
+
+	return str_ioctl(fd, I_ESETSIG, &ss);
+}
+
+static long
+do_egetsig(int fd)
+{
+	struct strsigset ss = {getpid(), 0};
+
+	return str_ioctl(fd, I_EGETSIG, &ss);
+}
+
+static long
 do_grdopt(int fd)
 {
 	int opt;
@@ -457,6 +488,10 @@ static const struct op {
     {"I_LOOK", do_look, ALWAYS(0), NOMODE, IOCTL, 0},
     {"I_FIND", do_find, ALWAYS(1), NOMODE, IOCTL, 0},
     {"I_LIST", do_list, ALWAYS(1), NOMODE, IOCTL, 0},
+    {"I_SETSIG", do_setsig, ALWAYS(0), NOMODE, IOCTL, 0},
+    {"I_GETSIG", do_getsig, ALWAYS(0), NOMODE, IOCTL, 0},
+    {"I_ESETSIG", do_esetsig, ALWAYS(0), NOMODE, IOCTL, 0},
+    {"I_EGETSIG", do_egetsig, ALWAYS(0), NOMODE, IOCTL, 0},
     {"I_GRDOPT", do_grdopt, ALWAYS(0), NOMODE, IOCTL, 0},
     {"I_GWROPT", do_gwropt, ALWAYS(0), NOMODE, IOCTL, 0},
     {"I_GERROPT", do_gerropt, ALWAYS(0), NOMODE, IOCTL, 0},
@@ -522,6 +557,8 @@ START_TEST(a_cell)
 	spare = open_dev("echo");
 	make_pipe(p);
 	GIVES(str_ioctl(p[0], I_PUSH, "tctl"), 0);
+	signal(SIGPOLL, SIG_IGN);
+	GIVES(str_ioctl(p[0], I_SETSIG, S_HIPRI), 0);
 	bring_into(p[1], state);
 	if (state == PLEX)
 		mux = link_below(p[0]);
