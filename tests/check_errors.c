@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * check_errors.c: the access check (streamio.md §2): each call in each state
- * of the stream, who wins when two states hold, and what arrives at a head
+ * check_errors.c: the access check (streamio.md §2; check_matrix.c has each call
+ * in each state): who wins when two states hold, and what arrives at a head
  * and changes its state (§11).  The module tctl, above p[0], sends up what
  * order() says at p[1].
  */
 #include "headlib.h"
 
-#include <stdio.h>
-
 #define E ECOMM /* the errno M_ERROR carries; nothing else gives it */
 
 enum state { HUP, RDERR, WRERR, BOTH, NSTATES };
+enum { SKIP = 2000 }; /* this state ends no sleep of the call */
 static const char *const state_names[] = {"hup", "rderr", "wrerr", "both"};
 
 /* A pipe whose end p[0] has tctl pushed. */
@@ -43,7 +42,7 @@ bring_into(int fd, enum state state)
 	}
 }
 
-/* ---- the table ---------------------------------------------------------- */
+/* ---- calls -------------------------------------------------------------- */
 
 static char byte = 'x';
 static struct iovec iov = {&byte, 1};
@@ -55,21 +54,9 @@ do_push(int fd)
 }
 
 static long
-do_pop(int fd)
-{
-	return str_ioctl(fd, I_POP, 0);
-}
-
-static long
 do_flush(int fd)
 {
 	return str_ioctl(fd, I_FLUSH, FLUSHRW);
-}
-
-static long
-do_srdopt(int fd)
-{
-	return str_ioctl(fd, I_SRDOPT, RMSGN);
 }
 
 static long
@@ -142,12 +129,6 @@ do_read(int fd)
 }
 
 static long
-do_readv(int fd)
-{
-	return str_readv(fd, &iov, 1);
-}
-
-static long
 do_getmsg(int fd)
 {
 	char c[4], d[4];
@@ -184,210 +165,6 @@ do_nread(int fd)
 
 	return str_ioctl(fd, I_NREAD, &n);
 }
-
-static long
-do_peek(int fd)
-{
-	char c[4], d[4];
-	struct strpeek k = {{4, 0, c}, {4, 0, d}, 0};
-
-	return str_ioctl(fd, I_PEEK, &k);
-}
-
-static long
-do_ckband(int fd)
-{
-	return str_ioctl(fd, I_CKBAND, 0);
-}
-
-static long
-do_getband(int fd)
-{
-	int band;
-
-	return str_ioctl(fd, I_GETBAND, &band);
-}
-
-static long
-do_look(int fd)
-{
-	char name[FMNAMESZ + 1];
-
-	return str_ioctl(fd, I_LOOK, name);
-}
-
-static long
-do_find(int fd)
-{
-	return str_ioctl(fd, I_FIND, "tctl");
-}
-
-static long
-do_list(int fd)
-{
-	return str_ioctl(fd, I_LIST, NULL);
-}
-
-static long
-do_grdopt(int fd)
-{
-	int opt;
-
-	return str_ioctl(fd, I_GRDOPT, &opt);
-}
-
-static long
-do_gwropt(int fd)
-{
-	int opt;
-
-	return str_ioctl(fd, I_GWROPT, &opt);
-}
-
-static long
-do_setcltime(int fd)
-{
-	int ms = 100;
-
-	return str_ioctl(fd, I_SETCLTIME, &ms);
-}
-
-static long
-do_getcltime(int fd)
-{
-	int ms;
-
-	return str_ioctl(fd, I_GETCLTIME, &ms);
-}
-
-static long
-do_set_hiwat(int fd)
-{
-	return str_ioctl(fd, I_SET_HIWAT, 10000);
-}
-
-static long
-do_set_lowat(int fd)
-{
-	return str_ioctl(fd, I_SET_LOWAT, 1);
-}
-
-static long
-do_get_hiwat(int fd)
-{
-	return str_ioctl(fd, I_GET_HIWAT);
-}
-
-static long
-do_get_lowat(int fd)
-{
-	return str_ioctl(fd, I_GET_LOWAT);
-}
-
-static long
-do_fcntl(int fd)
-{
-	return str_fcntl(fd, F_GETFL);
-}
-
-static long
-do_poll_hup(int fd)
-{
-	return polled(fd, 0) == POLLHUP;
-}
-
-static long
-do_poll_err(int fd)
-{
-	return polled(fd, 0) == POLLERR;
-}
-
-/* What a call must give: a value, minus an errno, any success, or unspecified. */
-enum { ANY_OK = 1000, SKIP = 2000, OPTIONAL = 1 };
-
-static const struct op {
-	const char *name;
-	long (*run)(int fd);
-	long want[NSTATES]; /* hup, rderr, wrerr, both */
-	int optional;	    /* a later issue may build it */
-} ops[] = {
-    {"I_PUSH", do_push, {-ENXIO, -E, -E, -E}, 0},
-    {"I_POP", do_pop, {-ENXIO, -E, -E, -E}, 0},
-    {"I_FLUSH", do_flush, {-ENXIO, -E, -E, -E}, 0},
-    {"I_SRDOPT", do_srdopt, {0, -E, 0, -E}, 0},
-    {"I_SWROPT", do_swropt, {-ENXIO, 0, -E, -E}, 0},
-    {"I_CANPUT", do_canput, {-ENXIO, 1, -E, -E}, 0},
-    {"write", do_write, {-ENXIO, 1, -E, -E}, 0},
-    {"writev", do_writev, {-ENXIO, 1, -E, -E}, 0},
-    {"putmsg", do_putmsg, {-ENXIO, 0, -E, -E}, 0},
-    {"putmsg RS_HIPRI", do_putmsg_hipri, {-ENXIO, 0, -E, -E}, 0},
-    {"putpmsg", do_putpmsg, {-ENXIO, 0, -E, -E}, 0},
-    {"str_putmblk", do_putmblk, {-ENXIO, 0, -E, -E}, 0},
-    {"I_PEEK", do_peek, {0, -E, 0, -E}, OPTIONAL},
-    {"I_CKBAND", do_ckband, {0, -E, 0, -E}, OPTIONAL},
-    {"I_GETBAND", do_getband, {-ENODATA, -E, -ENODATA, -E}, OPTIONAL},
-    {"read", do_read, {0, -E, -EAGAIN, -E}, 0},
-    {"readv", do_readv, {0, -E, -EAGAIN, -E}, 0},
-    {"getmsg", do_getmsg, {0, -E, -EAGAIN, -E}, 0},
-    {"getpmsg", do_getpmsg, {0, -E, -EAGAIN, -E}, 0},
-    {"I_NREAD", do_nread, {0, -E, 0, -E}, 0},
-    {"I_LOOK", do_look, {0, 0, 0, 0}, 0},
-    {"I_FIND", do_find, {1, 1, 1, 1}, 0},
-    {"I_LIST", do_list, {1, 1, 1, 1}, 0},
-    {"I_GRDOPT", do_grdopt, {0, 0, 0, 0}, 0},
-    {"I_GWROPT", do_gwropt, {0, 0, 0, 0}, 0},
-    {"I_SETCLTIME", do_setcltime, {0, 0, 0, 0}, 0},
-    {"I_GETCLTIME", do_getcltime, {0, 0, 0, 0}, 0},
-    {"I_SET_HIWAT", do_set_hiwat, {0, 0, 0, 0}, 0},
-    {"I_SET_LOWAT", do_set_lowat, {0, 0, 0, 0}, 0},
-    {"I_GET_HIWAT", do_get_hiwat, {65536, 65536, 65536, 65536}, 0},
-    {"I_GET_LOWAT", do_get_lowat, {8192, 8192, 8192, 8192}, 0},
-    {"F_GETFL", do_fcntl, {ANY_OK, ANY_OK, ANY_OK, ANY_OK}, 0},
-    {"poll for POLLHUP", do_poll_hup, {1, SKIP, SKIP, SKIP}, 0},
-    {"poll for POLLERR", do_poll_err, {SKIP, 1, 1, 1}, 0},
-};
-#define NOPS ((int)(sizeof(ops) / sizeof(ops[0])))
-
-static const char *
-spell(long v, char buf[32])
-{
-	if (v < 0)
-		return ename((int)-v);
-	snprintf(buf, 32, "%ld", v);
-	return buf;
-}
-
-START_TEST(the_table_holds_for_each_call_in_each_state)
-{
-	const struct op *op = &ops[_i];
-
-	for (int state = 0; state < NSTATES; state++) {
-		char a[32], b[32];
-		int p[2];
-		long r;
-
-		if (op->want[state] == SKIP)
-			continue;
-		ordered_pipe(p);
-		errno = 0;
-		if (op->optional && op->run(p[0]) == -1 && errno == EINVAL) {
-			close_pipe(p);
-			return;
-		}
-		bring_into(p[1], (enum state)state);
-		errno = 0;
-		caught = 0;
-		r = op->run(p[0]);
-		if (r == -1)
-			r = -errno;
-		ck_assert_msg(
-		    r == op->want[state] || (r >= 0 && op->want[state] == ANY_OK),
-		    "%s in state %s: %s, not %s", op->name, state_names[state],
-		    spell(r, a), spell(op->want[state], b));
-		close_pipe(p);
-	}
-}
-END_TEST
 
 /* In no state but a broken pipe, or with SNDPIPE, is there a SIGPIPE. */
 START_TEST(these_states_send_no_sigpipe)
@@ -837,7 +614,6 @@ table(Suite *s)
 {
 	TCase *tc = group(s, "table", 10);
 
-	tcase_add_loop_test(tc, the_table_holds_for_each_call_in_each_state, 0, NOPS);
 	tcase_add_test(tc, these_states_send_no_sigpipe);
 	tcase_add_test(tc, sndpipe_adds_sigpipe_to_a_write_error);
 	tcase_add_test(tc, a_broken_pipe_is_epipe_for_writers_with_sigpipe);
