@@ -18,11 +18,14 @@
 #include <ustreams.h>
 
 #define TICK 50 /* ms between looks at the others */
+#define END_MS 1000 /* an exit waits for the helper at most so long */
 #define NS_PER_MS 1000000
 
 /* Private to the process. */
 static struct {
 	pthread_mutex_t lock;
+	pthread_t thread;
+	bool ending;	/* the process exits */
 	bool running;
 	bool forbidden;	/* USTREAMS_HELPER=0, or no thread could be had */
 } hp = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -70,12 +73,13 @@ static void *
 helper(void *arg)
 {
 	(void)arg;
-	while (slot_self() != NULL) {
+	while (!ld_acq(&hp.ending) && slot_self() != NULL) {
 		struct proc *p = slot_tls->sl_pslot;
 		struct round r = chores(p);
 
 		(void)plat_futex_wait(&p->pr_bell, 0, next_look(r.r_due)); /* H3 */
 	}
+	st_rel(&hp.running, false);
 	return NULL;
 }
 
@@ -95,14 +99,13 @@ spawn(void)
 {
 	pthread_attr_t at;
 	sigset_t all, old;
-	pthread_t t;
 	bool ok;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_attr_init(&at);
 	pthread_attr_setdetachstate(&at, PTHREAD_CREATE_DETACHED);
-	ok = pthread_create(&t, &at, helper, NULL) == 0;
+	ok = pthread_create(&hp.thread, &at, helper, NULL) == 0;
 	pthread_attr_destroy(&at);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	return ok;
@@ -113,7 +116,7 @@ helper_start(void)
 {
 	st_rlx(&slot_tls->sl_pslot->pr_helper, 1u);
 	pthread_mutex_lock(&hp.lock);
-	if (!hp.running) {
+	if (!ld_acq(&hp.running) && !ld_acq(&hp.ending)) {
 		st_rlx(&hp.running, !forbidden() && spawn());
 		st_rlx(&hp.forbidden, !hp.running);
 	}
@@ -144,10 +147,24 @@ helper_absent(void)
 }
 
 void
+helper_end(void)
+{
+	struct slot *me = slot_self();
+
+	st_rel(&hp.ending, true);
+	for (int ms = 0; ms < END_MS && me != NULL && ld_acq(&hp.running); ms++) {
+		if (pthread_equal(pthread_self(), hp.thread))
+			return; /* a callback that calls exit */
+		helper_poke();
+		plat_nap(1000);
+	}
+}
+
+void
 helper_forget(void)
 {
 	pthread_mutex_init(&hp.lock, NULL);
-	hp.running = hp.forbidden = false;
+	hp.running = hp.forbidden = hp.ending = false;
 	bell_forget();
 }
 

@@ -30,6 +30,11 @@ void helper_start(void);
 void helper_poke(void);
 /* In the child of a fork: the thread did not come along. */
 void helper_forget(void);
+/*
+ * At exit: wait until the thread has ended, lest it die in a group or a callback
+ * and be taken for one that was killed.
+ */
+void helper_end(void);
 
 /* For callout_poke: as helper_poke, but starts the thread if there is none. */
 void helper_call(void);

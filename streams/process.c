@@ -459,7 +459,8 @@ process_ends(void)
 	if (!up || (p = slot_proc()) == NULL || p->pr_pid != plat_pid() ||
 	    (slot_tls != NULL && ld_rlx(&slot_tls->sl_home) != NULL) || slot_self() == NULL)
 		return;
-	fd_closeall(p, true);
+	fd_closeall(p, true); /* timers may be what drains */
+	helper_end();
 	callout_bury(p->pr_id);
 	cache_detach(slot_tls);
 	slot_release(slot_tls);

@@ -737,6 +737,47 @@ START_TEST(timeouts_of_a_dead_process_are_dropped_and_counted)
 }
 END_TEST
 
+/* Always running, or about to. */
+static void
+busy(void *arg)
+{
+	int64_t until = now() + 2000000;
+
+	atomic_fetch_add(&shared->n, 1);
+	while (now() < until)
+		;
+	qtimeout(arg, busy, arg, 0);
+}
+
+START_TEST(an_exit_while_a_timeout_runs_leaves_the_stream_whole)
+{
+	int fd, status;
+	pid_t pid;
+	char c;
+
+	if (!tm_may_fork())
+		return;
+	share();
+	tm_patience = 5000;
+	fd = tm_stack("drv", "pair", NULL);
+	tm_side(tm_wq(0))->put = tm_reply;
+	for (int round = 0; round < 5; round++) {
+		shared->n = 0;
+		pid = fork();
+		if (pid == 0) {
+			qtimeout(tm_rq(1), busy, tm_rq(1), 0);
+			while (atomic_load(&shared->n) < 3)
+				sched_yield();
+			exit(0);
+		}
+		waitpid(pid, &status, 0);
+		ck_assert_int_eq(status, 0);
+		ck_assert_int_eq(str_write(fd, "x", 1), 1);
+		ck_assert_int_eq(str_read(fd, &c, 1), 1);
+	}
+}
+END_TEST
+
 START_TEST(without_a_helper_ustr_service_runs_timeouts)
 {
 	struct hit h = {0};
@@ -827,6 +868,7 @@ stream_tests(Suite *s)
 	tcase_add_test(tc, a_timeout_runs_in_the_process_that_registered_it);
 	tcase_add_test(tc, a_child_cancels_its_parents_timeout);
 	tcase_add_test(tc, timeouts_of_a_dead_process_are_dropped_and_counted);
+	tcase_add_test(tc, an_exit_while_a_timeout_runs_leaves_the_stream_whole);
 }
 
 int
