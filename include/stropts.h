@@ -241,6 +241,16 @@ int getpmsg(int fd, struct strbuf *ctl, struct strbuf *data, int *bandp,
 	int *flagsp);
 /* 1 if fd is a stream, 0 if not, -1 EBADF. */
 int isastream(int fd);
+/*
+ * Let str_open() of path give the stream of fd, until fdetach() of it; the path
+ * keeps the stream open.  The caller owns the file, or is privileged, and may
+ * write to it.  0, or -1: EACCES EBADF EBUSY (attached already, or a mount
+ * point) EDEADLK EFAULT EINVAL (fd is no stream, or is linked below another)
+ * ELOOP ENAMETOOLONG ENOENT ENOSR ENOTDIR EPERM.
+ */
+int fattach(int fd, const char *path);
+/* EINVAL if nothing is attached; the others as fattach. */
+int fdetach(const char *path);
 
 #ifdef __cplusplus
 }

@@ -28,8 +28,8 @@ extern "C" {
 /* ---- streams ------------------------------------------------------------ */
 
 /*
- * Open /dev/streams/<driver>[/minor], /dev/streams/clone/<driver> or a FIFO
- * made with mkfifo(3); oflag as open(2).  A blocking open of a FIFO sleeps until
+ * Open /dev/streams/<driver>[/minor], /dev/streams/clone/<driver>, a path with a
+ * stream attached (fattach) or a FIFO made with mkfifo(3); oflag as open(2).  A blocking open of a FIFO sleeps until
  * the other side is opened.  A descriptor, or -1: EACCES EAGAIN (no slot)
  * EINTR EINVAL EMFILE ENOENT ENOSR ENXIO, what path look-up gives, or what the
  * driver's open routine returned.

@@ -466,7 +466,6 @@ fd_install(struct file *f, int min, bool cloexec)
 	return -error;
 }
 
-/* A counted reference to the file of fd: 0 or an errno. */
 int
 fd_hold(int fd, struct file **fp)
 {

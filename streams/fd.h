@@ -180,7 +180,7 @@ call_access(struct call *c, uint32_t minds)
 int fd_init(struct proc *p);
 /* A new file for head sd (its sd_opens counted), or NULL; sd may come later. */
 struct file *fd_file(struct stdata *sd, int oflag);
-/* The one reference to a file that gets no descriptor is given up. */
+/* The one reference to a new file is given up; it may have no f_head yet. */
 void fd_giveup(struct file *f);
 /*
  * A reference to the file of fd, for who keeps it other than by a descriptor: 0,

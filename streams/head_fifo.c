@@ -179,11 +179,18 @@ int
 fifo_open(const struct plat_path *pp, int oflag, struct file *f)
 {
 	struct slot *me = slot_self();
-	struct meeting mt;
 	int error = me != NULL ? hold(me, pp, oflag, f) : errno;
 
-	if (error == 0)
-		error = head_reopen(f->f_head, oflag);
+	return error != 0 ? error : fifo_enter(f, oflag);
+}
+
+int
+fifo_enter(struct file *f, int oflag)
+{
+	struct slot *me = slot_self();
+	struct meeting mt;
+	int error = head_reopen(f->f_head, oflag);
+
 	if (error == 0)
 		error = join(me, f, oflag, &mt);
 	if (error != 0)

@@ -39,6 +39,8 @@
  * ENXIO, or what a module's open routine returned.
  */
 int fifo_open(const struct plat_path *pp, int oflag, struct file *f);
+/* The rest of it, for a file f that a FIFO's sd_opens counts already. */
+int fifo_enter(struct file *f, int oflag);
 /* The path of FIFO device minor; clone: of one that is not in use. */
 void fifo_device(struct regent *re, uint32_t minor, bool clone, struct plat_path *pp);
 /* File f of a FIFO closes: it is no reader or writer any more. */

@@ -5,12 +5,16 @@
  *   /dev/streams/<driver>           minor 0
  *   /dev/streams/<driver>/<minor>
  *   /dev/streams/clone/<driver>     the next free minor
- *   any other                       a FIFO made with mkfifo
+ *   any other                       what is attached there, or a FIFO
  *
  * Nothing of the first three exists on disk.  A minor that is open already is
  * opened once more: its open routines run again, nothing is stacked.
  */
+<<<<<<< HEAD
 #include "autopush.h"
+=======
+#include "head_attach.h"
+>>>>>>> a7444a3 (Attach streams to paths)
 #include "head_fifo.h"
 
 #include <string.h>
@@ -296,8 +300,12 @@ open_path(const char *path, int oflag, struct file *f)
 {
 	struct plat_path pp;
 	int denied, error = plat_pathfind(path, oflag, &pp, &denied);
+	bool there;
 
 	if (error != 0)
+		return error;
+	error = attach_open(&pp, denied, oflag, f, &there);
+	if (there)
 		return error;
 	if (!S_ISFIFO(pp.pp_mode))
 		return ENXIO; /* whatever it is, it is no stream */

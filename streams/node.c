@@ -68,5 +68,5 @@ node_alloc(const struct plat_path *pp, uint32_t kind, struct stdata *sd)
 void
 node_free(struct node *nd)
 {
-	heap_free(nd, sizeof(*nd));
+	heap_free(nd, sizeof(*nd)); /* or nothing, if NULL */
 }

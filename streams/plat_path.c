@@ -42,6 +42,7 @@ identify(int fd, struct plat_path *pp)
 	pp->pp_mode = sx.stx_mode;
 	pp->pp_uid = sx.stx_uid;
 	pp->pp_gid = sx.stx_gid;
+	pp->pp_mount = (sx.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0;
 	if (sx.stx_mask & STATX_BTIME)
 		pp->pp_born = (uint64_t)sx.stx_btime.tv_sec * 1000000000 + sx.stx_btime.tv_nsec;
 	return 0;

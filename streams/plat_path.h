@@ -19,6 +19,7 @@ struct plat_path {
 	uint32_t pp_mode;	/* file type and permissions */
 	uid_t pp_uid;		/* owner */
 	gid_t pp_gid;
+	uint32_t pp_mount;	/* something is mounted there */
 };
 
 /*

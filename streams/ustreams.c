@@ -9,6 +9,7 @@
 #define _GNU_SOURCE
 #endif
 #include "calls.h"
+#include "head_attach.h"
 #include "msg.h"
 #include "node.h"
 #include "plat_event.h"
@@ -47,19 +48,22 @@ inside(void)
 
 /* ---- opening and closing ------------------------------------------------------------ */
 
+/* A path from the program, and a slot to go on with: 0 or an errno. */
+static int
+take_path(char *mine, const char *path)
+{
+	if (slot_self() == NULL)
+		return errno;
+	return inside() ? EDEADLK : plat_copystr(mine, path, PATH_MAX);
+}
+
 int
 str_open(const char *path, int oflag, ...)
 {
-	struct slot *me = slot_self();
 	struct file *f;
 	char mine[PATH_MAX];
-	int error, fd;
+	int fd, error = take_path(mine, path);
 
-	if (me == NULL)
-		return -1;
-	if (inside())
-		return fail(EDEADLK);
-	error = plat_copystr(mine, path, sizeof(mine));
 	if (error != 0)
 		return fail(error);
 	f = fd_file(NULL, oflag);
@@ -268,6 +272,30 @@ isastream(int fd)
 	if (error == 0)
 		call_leave(&c);
 	return error == 0 ? 1 : error == ENOSTR ? 0 : fail(error);
+}
+
+/* ---- names ------------------------------------------------------------------------------------- */
+
+int
+fattach(int fd, const char *path)
+{
+	char mine[PATH_MAX];
+	int error = take_path(mine, path);
+
+	if (error == 0)
+		error = attach_add(fd, mine);
+	return error == 0 ? 0 : fail(error);
+}
+
+int
+fdetach(const char *path)
+{
+	char mine[PATH_MAX];
+	int error = take_path(mine, path);
+
+	if (error == 0)
+		error = attach_remove(mine);
+	return error == 0 ? 0 : fail(error);
 }
 
 mblk_t *

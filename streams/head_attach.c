@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* head_attach.c: attaching, detaching, and opening what is attached. */
+#include "head_attach.h"
+#include "head_fifo.h"
+
+#include <unistd.h>
+
+/* The file of path, which must be the caller's and writable: 0 or an errno. */
+static int
+own_path(const char *path, struct plat_path *pp)
+{
+	int denied, error = plat_pathfind(path, O_WRONLY, pp, &denied);
+
+	if (error != 0)
+		return error;
+	if (geteuid() != 0 && geteuid() != pp->pp_uid)
+		return EPERM;
+	return denied;
+}
+
+/* ---- attaching --------------------------------------------------------------------- */
+
+static int
+enlist(struct node *nd)
+{
+	struct slot *me = slot_self();
+	bool taken;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	taken = node_find(&nd->nd_path, NODE_ATTACH) != NULL;
+	if (!taken)
+		node_add(nd);
+	lock_leave(me, &registry->rg_lock);
+	return taken ? EBUSY : 0;
+}
+
+int
+attach_add(int fd, const char *path)
+{
+	struct node *nd = NULL;
+	struct plat_path pp;
+	struct file *f;
+	int error = fd_hold(fd, &f);
+
+	if (error != 0)
+		return error == ENOSTR ? EINVAL : error;
+	if (ld_acq(&f->f_head->sd_state) & SD_PLEX)
+		error = EINVAL;
+	if (error == 0)
+		error = own_path(path, &pp);
+	if (error == 0 && pp.pp_mount)
+		error = EBUSY;
+	if (error == 0 && (nd = node_alloc(&pp, NODE_ATTACH, f->f_head)) == NULL)
+		error = ENOSR;
+	if (error == 0) {
+		nd->nd_file = f;
+		error = enlist(nd);
+	}
+	if (error != 0) {
+		node_free(nd);
+		fd_rele(f, false);
+	}
+	return error;
+}
+
+int
+attach_remove(const char *path)
+{
+	struct slot *me = slot_self();
+	struct plat_path pp;
+	struct node *nd;
+	int error = own_path(path, &pp);
+
+	if (error != 0)
+		return error;
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	nd = node_find(&pp, NODE_ATTACH);
+	if (nd != NULL)
+		node_remove(nd);
+	lock_leave(me, &registry->rg_lock);
+	if (nd == NULL)
+		return EINVAL;
+	fd_rele(nd->nd_file, true);
+	node_free(nd);
+	return 0;
+}
+
+/* ---- opening ----------------------------------------------------------------------- */
+
+int
+attach_open(const struct plat_path *pp, int denied, int oflag, struct file *f, bool *there)
+{
+	struct slot *me = slot_self();
+	struct node *nd;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	nd = node_find(pp, NODE_ATTACH);
+	if (nd != NULL && denied == 0) {
+		nd->nd_head->sd_opens++;
+		f->f_head = nd->nd_head;
+	}
+	lock_leave(me, &registry->rg_lock);
+	*there = nd != NULL;
+	if (nd == NULL || denied != 0)
+		return denied;
+	if (ld_acq(&f->f_head->sd_state) & SD_PLEX)
+		return EINVAL;
+	if (f->f_head->sd_kind == HEAD_FIFO)
+		return fifo_enter(f, oflag);
+	return head_reopen(f->f_head, oflag);
+}
