@@ -228,6 +228,14 @@ fd_file(struct stdata *sd, int oflag)
 	return f;
 }
 
+static void
+file_free(struct file *f)
+{
+	suspect_drop(slot_tls, f);
+	f->f_gen = 0;
+	heap_free(f, sizeof(*f));
+}
+
 /*
  * The close of f, as far as it gets: 0, or ETIME when a stopped thread is in
  * the way; f_closing remembers what is done.
@@ -257,9 +265,7 @@ file_finish(struct file *f, bool drain)
 		st_rel(&f->f_closing, (uint32_t)FILE_GONE);
 		head_scrap(sd);
 	}
-	suspect_drop(slot_tls, f);
-	f->f_gen = 0;
-	heap_free(f, sizeof(*f));
+	file_free(f);
 	return 0;
 }
 
@@ -331,10 +337,25 @@ fd_rele(struct file *f, bool drain)
 void
 fd_giveup(struct file *f)
 {
-	if (f->f_head != NULL)
+	if (f->f_head != NULL) {
 		fd_rele(f, false);
-	else
-		heap_free(f, sizeof(*f));
+		return;
+	}
+	file_free(f);
+	hands_off(slot_tls, HAND_NEW);
+}
+
+void
+fd_keep(void)
+{
+	hands_off(slot_tls, HAND_NEW);
+}
+
+void
+fd_thread_ends(struct slot *me)
+{
+	if (ld_rlx(&me->sl_file[HAND_NEW]) != NULL)
+		fd_giveup(me->sl_file[HAND_NEW]);
 }
 
 /* The entry of fd, its chunk made if it was not there; NULL without memory. */

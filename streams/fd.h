@@ -182,6 +182,10 @@ int fd_init(struct proc *p);
 struct file *fd_file(struct stdata *sd, int oflag);
 /* The one reference to a new file is given up; it may have no f_head yet. */
 void fd_giveup(struct file *f);
+/* What the thread has in hand (salvage.h, F1) is kept by something else now. */
+void fd_keep(void);
+/* The thread ends, perhaps cancelled in an open: what it has in hand is given up. */
+void fd_thread_ends(struct slot *me);
 /*
  * A reference to the file of fd, for who keeps it other than by a descriptor: 0,
  * EBADF, ENOSTR.  Given back outside all groups: the last one closes the stream.

@@ -56,7 +56,9 @@ attach_add(int fd, const char *path)
 		nd->nd_file = f;
 		error = enlist(nd);
 	}
-	if (error != 0) {
+	if (error == 0) {
+		fd_keep();
+	} else {
 		node_free(nd);
 		fd_rele(f, false);
 	}
@@ -83,6 +85,20 @@ attach_remove(const char *path)
 	fd_rele(nd->nd_file, true);
 	node_free(nd);
 	return 0;
+}
+
+bool
+attach_holds(const struct file *f)
+{
+	struct slot *me = slot_self();
+	bool found = false;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	for (int i = 0; i < NODE_CHAINS; i++)
+		for (const struct node *nd = head_root->hr_node[i]; nd != NULL; nd = nd->nd_next)
+			found |= nd->nd_file == f;
+	lock_leave(me, &registry->rg_lock);
+	return found;
 }
 
 /* ---- opening ----------------------------------------------------------------------- */

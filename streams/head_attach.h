@@ -25,6 +25,8 @@
 /* The stream of descriptor fd goes by path from now on: 0 or an errno. */
 int attach_add(int fd, const char *path);
 int attach_remove(const char *path);
+/* Is it an attachment that refers to f? */
+bool attach_holds(const struct file *f);
 /*
  * Open the stream that is attached to the file pp for file f, as head_open, or
  * give denied if that is no 0; *there is false if nothing is attached.

@@ -10,11 +10,8 @@
  * Nothing of the first three exists on disk.  A minor that is open already is
  * opened once more: its open routines run again, nothing is stacked.
  */
-<<<<<<< HEAD
 #include "autopush.h"
-=======
 #include "head_attach.h"
->>>>>>> a7444a3 (Attach streams to paths)
 #include "head_fifo.h"
 
 #include <string.h>

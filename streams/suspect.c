@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* suspect.c: files of which a dead thread may have left a reference behind. */
 #include "suspect.h"
+#include "head_attach.h"
+#include "head_fifo.h"
 #include "salvage.h"
 
 void
@@ -113,10 +115,16 @@ suspect_resolve(struct slot *me)
 
 		if (closer != 0 && !slot_gone(closer))
 			continue; /* he goes on with it */
+		if (attach_holds(f))
+			continue; /* a path leads to it */
 		faa(&slot_root->sr_leaked, sizeof(*f));
 		/* Its stream was not waiting for it, or never had it. */
 		if ((closing != FILE_OPEN && closing != FILE_LAST) || f->f_head == NULL)
 			continue;
+		if (f->f_side != 0) {
+			fifo_leave(f); /* all that the others want to know */
+			continue;
+		}
 		plumb_into(me, head_group(f->f_head));
 		salvage_condemn(f->f_head);
 		plumb_exit(me);

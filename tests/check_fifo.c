@@ -288,6 +288,39 @@ START_TEST(with_sa_restart_the_wait_goes_on)
 }
 END_TEST
 
+static void *
+cancelled(void *arg)
+{
+	(void)arg;
+	str_open(fifo, O_RDONLY);
+	return NULL;
+}
+
+START_TEST(a_thread_cancelled_in_its_open_is_no_reader_any_more)
+{
+	pthread_t t;
+
+	ck_assert_int_eq(pthread_create(&t, NULL, cancelled, NULL), 0);
+	msleep(100);
+	pthread_cancel(t);
+	pthread_join(t, NULL);
+	FAILS(str_open(fifo, O_WRONLY | O_NONBLOCK), ENXIO);
+}
+END_TEST
+
+START_TEST(a_process_killed_in_its_open_is_no_reader_any_more)
+{
+	struct partner p = {.p_forked = true, .p_oflag = O_RDONLY};
+
+	partner_start(&p);
+	ck_assert(!gate_wait(&p.p_done, 50));
+	kill(p.p_pid, SIGKILL);
+	ck_assert_int_eq(reap(p.p_pid, 20000), 128 + SIGKILL);
+	gate_drop(&p.p_done);
+	AWAIT(!has_reader());
+}
+END_TEST
+
 /* ---- names ------------------------------------------------------------------ */
 
 START_TEST(a_missing_path_is_enoent)
@@ -855,6 +888,9 @@ opening(Suite *s)
 	tcase_add_test(tc, a_signal_ends_the_wait_and_leaves_no_trace);
 	if (!under_tsan())
 		tcase_add_test(tc, with_sa_restart_the_wait_goes_on);
+	tcase_add_test(tc, a_thread_cancelled_in_its_open_is_no_reader_any_more);
+	if (can_fork())
+		tcase_add_test(tc, a_process_killed_in_its_open_is_no_reader_any_more);
 }
 
 static void
