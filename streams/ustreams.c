@@ -72,10 +72,11 @@ str_open(const char *path, int oflag, ...)
 	error = head_open(mine, oflag, f);
 	if (error != 0) {
 		fd_giveup(f);
+		call_over(slot_tls);
 		return fail(error);
 	}
 	fd = fd_install(f, 0, oflag & O_CLOEXEC);
-	call_over(me);
+	call_over(slot_tls);
 	return fd >= 0 ? fd : fail(-fd);
 }
 
@@ -295,6 +296,8 @@ fdetach(const char *path)
 
 	if (error == 0)
 		error = attach_remove(mine);
+	if (error == 0)
+		call_over(slot_tls);
 	return error == 0 ? 0 : fail(error);
 }
 
