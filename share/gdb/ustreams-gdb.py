@@ -254,7 +254,7 @@ def queue_text(q):
         full = max(size, blocks) >= int(q["q_hiwat"])
         flags &= ~(QUEUE_FLAGS["QFULL"] | QUEUE_FLAGS["QWANTW"])
         flags |= QUEUE_FLAGS["QFULL"] if full else 0
-        flags |= QUEUE_FLAGS["QWANTW"] if int(q["q_want"]) else 0
+        flags |= QUEUE_FLAGS["QWANTW"] if int(q["q_want"]) & 1 else 0
     text = "%6d bytes %5d blocks  hiwat %d lowat %d" % (
         size, blocks, int(q["q_hiwat"]), int(q["q_lowat"]))
     if int(q["q_pblocks"]) != 0:
