@@ -231,7 +231,7 @@ typedef struct queue {
 	mblk_t *q_rfirst;	/* S  private: the reader's list */
 	mblk_t *q_rlast;	/* S */
 	unsigned int q_rlock;	/* A  private: reader lock, owner's slot */
-	unsigned int q_want;	/* A  private: a writer was refused */
+	unsigned int q_want;	/* A  private: a writer was refused, and other wants */
 	unsigned int q_urgent;	/* A  private: merge before the next message */
 	unsigned int q_pace;	/* S  private: size of the last list taken */
 	size_t q_spare2[1];
