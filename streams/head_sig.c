@@ -151,10 +151,12 @@ tell(struct slot *me, struct hit *h)
 		(void)group_each(h->h_group, post_member, &h->h_due);
 	else if (h->h_kind == SIGREG_PROC)
 		sigdue_post(me, h->h_proc, h->h_life, &h->h_due);
-	else if (h->h_proc == slot_proc())
+	else if (h->h_proc != slot_proc())
+		proc_ring(h->h_proc);
+	else if (sigdue_soon(me))
 		me->sl_after |= AFTER_EVENTS;
 	else
-		proc_ring(h->h_proc);
+		helper_call();
 }
 
 static NOINLINE void

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* sigdue.c: noting and raising the signals of sigdue.h. */
 #include "sigdue.h"
+#include "helper.h"
 #include "plat_event.h"
 
 #define FD_BITS 21
@@ -89,10 +90,13 @@ sigdue_post(struct slot *me, struct proc *p, uint32_t life, const struct sigdue 
 {
 	uint64_t word = pack(d, life);
 
-	if (p == slot_proc() && note_own(me, word))
+	if (p == slot_proc() && sigdue_soon(me) && note_own(me, word))
 		return;
 	note_process(p, word, d->d_kind);
-	proc_ring(p);
+	if (p == slot_proc())
+		helper_call();
+	else
+		proc_ring(p);
 }
 
 /* ---- raising ------------------------------------------------------------------------ */

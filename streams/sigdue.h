@@ -9,8 +9,8 @@
  *
  *   the event's thread belongs to the target       in the thread's slot, sl_sig;
  *                                                  raised when its call is over
- *   another process                                in the target's pr_sig; its
- *                                                  helper is rung and raises it
+ *   another process, or a thread of it that is     in the target's pr_sig; its
+ *   in no call (a driver's own)                    helper is rung and raises it
  *
  * One signal due is one word, never 0:
  *
@@ -54,6 +54,14 @@ struct sigdue {
 	int d_fd;		/* the target's descriptor, or -1 */
 };
 
+/*
+ * Is this thread in a call, at the end of which it looks at its sl_after?
+ */
+INLINE bool
+sigdue_soon(const struct slot *me)
+{
+	return ld_rlx(&me->sl_home) != NULL || ld_rlx(&me->sl_visiting) != NULL;
+}
 /* Note it for process p, if that is still in the given life. */
 void sigdue_post(struct slot *me, struct proc *p, uint32_t life, const struct sigdue *d);
 /*

@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 #include <sys/epoll.h>
-#include <sys/mman.h>
+#include <sys/resource.h>
 #if USTR_HAVE_LIBUV
 #include <uv.h>
 #endif
@@ -138,27 +138,75 @@ START_TEST(a_program_that_closes_it_does_no_harm)
 }
 END_TEST
 
-START_TEST(many_eventfds_end_in_a_clear_errno)
+/* One eventfd for every set of seven events: how many could be had. */
+enum { SETS = 127 };
+static int
+ask_for_all(int fd)
 {
-	enum { SETS = 127 };
-	int n = 0, made[600][2], e = 0;
+	int n = 0;
 
-	/* one stream, every set of the seven events there is */
-	make_pipe(made[0]);
-	for (int bits = 1; bits <= SETS && e >= 0; bits++) {
+	for (int bits = 1; bits <= SETS; bits++) {
 		short events = (short)(((bits & 1) ? POLLIN : 0) | ((bits & 2) ? POLLPRI : 0) |
 		    ((bits & 4) ? POLLOUT : 0) | ((bits & 8) ? POLLRDNORM : 0) |
 		    ((bits & 16) ? POLLRDBAND : 0) | ((bits & 32) ? POLLWRBAND : 0) |
 		    ((bits & 64) ? POLLHUP : 0));
 
-		e = str_eventfd(made[0][0], events);
-		n += e >= 0;
+		if (str_eventfd(fd, events) < 0)
+			return n;
+		n++;
 	}
-	if (e < 0)
-		ck_assert(errno == EMFILE || errno == EAGAIN);
-	else
-		ck_assert_int_eq(n, SETS);
-	close_pipe(made[0]);
+	return n;
+}
+
+START_TEST(without_descriptors_it_is_emfile)
+{
+	struct rlimit rl;
+	int p[2];
+
+	make_pipe(p);
+	GIVES(str_eventfd(p[0], POLLIN) >= 0, 1);
+	getrlimit(RLIMIT_NOFILE, &rl);
+	rl.rlim_cur = 60;
+	setrlimit(RLIMIT_NOFILE, &rl);
+	ck_assert_int_lt(ask_for_all(p[0]), SETS);
+	ck_assert_int_eq(errno, EMFILE);
+	close_pipe(p);
+}
+END_TEST
+
+/* The children stay until the last one is refused; then all is free again. */
+START_TEST(registrations_of_a_stream_are_bounded)
+{
+	struct gate full, done[5];
+	pid_t pid[5];
+	int p[2], n;
+
+	make_pipe(p);
+	gate_make(&full);
+	for (int i = 0; i < 5; i++) {
+		gate_make(&done[i]);
+		pid[i] = fork();
+		if (pid[i] == 0) {
+			int e;
+
+			n = ask_for_all(p[0]);
+			e = errno;
+			NEED(n == SETS || e == EAGAIN);
+			gate_open(&done[i]);
+			NEED(gate_wait(&full, SOON));
+			_exit(n == SETS ? 0 : 1);
+		}
+		ck_assert(gate_wait(&done[i], SOON));
+	}
+	FAILS(str_eventfd(p[0], POLLIN), EAGAIN);
+	FAILS(str_ioctl(p[0], I_SETSIG, S_INPUT), EAGAIN);
+	for (int i = 0; i < 5; i++)
+		gate_open(&full);
+	for (int i = 0; i < 5; i++)
+		ck_assert_int_eq(reap(pid[i], SOON), i < 4 ? 0 : 1);
+	ck_assert_int_eq(ask_for_all(p[0]), SETS);
+	GIVES(str_ioctl(p[0], I_SETSIG, S_INPUT), 0);
+	close_pipe(p);
 }
 END_TEST
 
@@ -456,7 +504,7 @@ main(void)
 	tcase_add_test(tc, every_set_of_events_follows_poll);
 	tcase_add_test(tc, bad_arguments);
 	tcase_add_test(tc, a_program_that_closes_it_does_no_harm);
-	tcase_add_test(tc, many_eventfds_end_in_a_clear_errno);
+	tcase_add_test(tc, without_descriptors_it_is_emfile);
 	tc = group(s, "epoll", 20);
 	tcase_add_test(tc, epoll_reports_as_long_as_something_is_there);
 	tcase_add_test(tc, epoll_may_be_edge_triggered);
@@ -465,6 +513,7 @@ main(void)
 	tcase_add_test(tc, no_wakeup_of_a_thread_is_lost);
 	if (can_fork()) {
 		tcase_add_test(tc, no_wakeup_of_a_process_is_lost);
+		tcase_add_test(tc, registrations_of_a_stream_are_bounded);
 		tcase_add_test(tc, the_peers_death_makes_it_ready);
 		tcase_add_test(tc, a_child_has_its_own);
 		tcase_add_test(tc, without_a_helper_the_program_serves_itself);
