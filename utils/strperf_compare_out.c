@@ -19,6 +19,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <ustreams.h>
+
 #include "strperf.h"
 #include "strperf_csv.h"
 #include "strperf_json.h"
@@ -285,6 +287,7 @@ show_json(const struct compare *c)
 	for (size_t k = 0; k < c->book.operands; k++)
 		json_operand(&j, c, k);
 	if (c->live) {
+		js_string(&j, "tune", ustr_tunestr() == NULL ? "" : ustr_tunestr());
 		out_host(&j, probes, all_probes(c, probes, MOST_PROBES));
 		js_count(&j, "rounds", c->turns.done);
 	}

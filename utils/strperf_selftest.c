@@ -428,8 +428,7 @@ show_json(const struct selftest *s)
 	js_init(&j);
 	js_begin(&j, NULL, '{');
 	js_envelope(&j, "selftest");
-	js_string(&j, "version", s->builds[0].version);
-	out_build(&j, "build", s->builds[0].version);
+	out_version(&j);
 	out_host(&j, NULL, 0);
 	js_number(&j, "harness_ns", s->harness_ns);
 	js_number(&j, "message_ns", s->message_ns);
