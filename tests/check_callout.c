@@ -533,13 +533,24 @@ START_TEST(a_message_for_a_perimeter_that_a_timeout_holds_is_parked)
 }
 END_TEST
 
+/* In a close routine, between qprocsoff and its end. */
+static void
+too_late(queue_t *q)
+{
+	tm_side(q)->srvs = (int)quntimeout(q, tm_side(q)->puts);
+}
+
 START_TEST(qprocsoff_ends_what_the_queue_still_waits_for)
 {
 	int fd = tm_stack("drv", _i ? "mp" : "pair", NULL);
 	struct hit h = {0};
 	int r = qtimeout(tm_rq(1), hit, &h, 5), w = qtimeout(tm_wq(1), hit, &h, 5);
 
+	tm_side(tm_rq(1))->puts = r;
+	tm_closed_hook = too_late;
 	tm_pop(fd);
+	tm_closed_hook = NULL;
+	ck_assert_int_eq(tm_newest->rd.srvs, -1);
 	tm_msleep(100);
 	ck_assert_int_eq(h.n, 0);
 	ck_assert_int_eq(quntimeout(NULL, r), -1);
@@ -743,13 +754,15 @@ busy(void *arg)
 {
 	int64_t until = now() + 2000000;
 
+	atomic_fetch_add(&shared->inside, 1);
 	atomic_fetch_add(&shared->n, 1);
 	while (now() < until)
 		;
 	qtimeout(arg, busy, arg, 0);
+	atomic_fetch_sub(&shared->inside, 1);
 }
 
-START_TEST(an_exit_while_a_timeout_runs_leaves_the_stream_whole)
+START_TEST(an_exit_waits_until_the_running_timeout_has_returned)
 {
 	int fd, status;
 	pid_t pid;
@@ -772,6 +785,7 @@ START_TEST(an_exit_while_a_timeout_runs_leaves_the_stream_whole)
 		}
 		waitpid(pid, &status, 0);
 		ck_assert_int_eq(status, 0);
+		ck_assert_int_eq(shared->inside, 0);
 		ck_assert_int_eq(str_write(fd, "x", 1), 1);
 		ck_assert_int_eq(str_read(fd, &c, 1), 1);
 	}
@@ -868,7 +882,7 @@ stream_tests(Suite *s)
 	tcase_add_test(tc, a_timeout_runs_in_the_process_that_registered_it);
 	tcase_add_test(tc, a_child_cancels_its_parents_timeout);
 	tcase_add_test(tc, timeouts_of_a_dead_process_are_dropped_and_counted);
-	tcase_add_test(tc, an_exit_while_a_timeout_runs_leaves_the_stream_whole);
+	tcase_add_test(tc, an_exit_waits_until_the_running_timeout_has_returned);
 }
 
 int
