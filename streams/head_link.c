@@ -41,6 +41,7 @@
  */
 #include "calls.h"
 #include "flow.h"
+#include "head_sig.h"
 #include "heap.h"
 #include "link.h"
 #include "perim.h"
@@ -147,7 +148,9 @@ go_below(struct slot *me, struct link *lk)
 	queue_setup(rq, &lk->lk_mux->re_lower, 0);
 	plumb_resolve(rq);
 	f_or(&sd->sd_state, SD_PLEX);
+	sd->sd_msigs = 0; /* the mux has them */
 	head_wake(sd);
+	head_event(sd, S_CLEARED, 0);
 	put_all(rq, mp);
 	flow_backenable(rq); /* who was refused by the head */
 }
@@ -172,9 +175,11 @@ come_back(struct link *lk)
 	if (sd->sd_kind == HEAD_PIPE && (ld_acq(&sd->sd_state) & SD_BROKEN))
 		f_or(&sd->sd_state, SD_HUP); /* the mux had the M_HANGUP */
 	f_and(&sd->sd_state, ~(uint32_t)SD_PLEX);
+	sig_resume(sd);
 	put_all(rq, up);
 	put_all(wq->q_next, down);
 	head_wake(sd);
+	head_event(sd, S_CLEARED, 0);
 	flow_backenable(rq); /* who was refused by the mux */
 }
 

@@ -47,7 +47,7 @@
 /* Events beside those of <stropts.h>, for eventfds. */
 #define S_TAKEN 0x10000	  /* a message was taken off */
 #define S_REFUSED 0x20000 /* a writer was refused */
-#define S_CLEARED 0x40000 /* a hang-up or an error is over */
+#define S_CLEARED 0x40000 /* a hang-up or an error is over; linked or not */
 
 enum sigreg_kind { SIGREG_PROC, SIGREG_GROUP, SIGREG_EVENTFD };
 
@@ -63,6 +63,10 @@ struct sigreg {
 	uint32_t sr_due;	/* A  the eventfd is to be set anew */
 };
 
+/* The live process a registration belongs to, or NULL: it died, or it is a group's. */
+struct proc *sigreg_owner(const struct sigreg *sr);
+/* Run fn for each live process of the group; how many there are. */
+int sigreg_each(pid_t group, void (*fn)(struct proc *, void *), void *arg);
 /* Let a process's eventfd follow events of sd: the registration, or NULL. */
 struct sigreg *sig_follow(struct stdata *sd, uint32_t events);
 void sig_unfollow(struct stdata *sd, struct sigreg *sr);
@@ -71,6 +75,8 @@ void sig_unfollow(struct stdata *sd, struct sigreg *sr);
  * eventfds' too, if gone.
  */
 void sig_forget(struct stdata *sd, struct proc *p, bool gone);
+/* The queues of sd are its head's again, wanting nothing: they want what is registered for. */
+void sig_resume(struct stdata *sd);
 /* The stream is freed. */
 void sig_freeall(struct stdata *sd);
 

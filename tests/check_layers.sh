@@ -24,7 +24,7 @@ levels='
 7 callout bufcall
 8 callback group perim putnext plumb
 9 registry strlog conf modload autopush link
-10 head head_* node calls streamio receive fd process reap salvage suspect helper sigdue tune dump ustreams
+10 head head_* node calls streamio receive fd process reap salvage suspect helper sigdue sigreg tune dump ustreams
 '
 head_drivers='pipe fifo sad log clone connld'
 # Our headers that are not below sys/.
