@@ -184,8 +184,10 @@ mend_stream(struct slot *me, struct stdata *sd)
 	uint32_t plumber = ld_seq(&sd->sd_plumber);
 	bool died = false;
 
-	for (queue_t *q = head_wq(sd); q != NULL && q->q_stream == sd; q = q->q_next)
-		died |= mend_queue(me, q) | mend_queue(me, OTHERQ(q));
+	for (queue_t *q = head_wq(sd); q != NULL && q->q_stream == sd; q = q->q_next) {
+		died |= mend_queue(me, q);
+		died |= mend_queue(me, OTHERQ(q));
+	}
 	if (plumber != 0 && slot_gone(plumber)) {
 		(void)cas(&sd->sd_plumber, &plumber, 0u);
 		salvage_condemn(sd);
