@@ -7,8 +7,9 @@
  * came, the other only when its eventfd is ready: an event that is lost stalls
  * them.  Meanwhile a registrar registers the process group for both pipes and
  * ends that again, asks for eventfds and closes them with streams of its own;
- * and, where workers are processes, a mourner has children register, follow
- * the pipes by eventfds, and die of SIGKILL in the middle of it.
+ * and, where workers are processes, a mourner has children register for a pipe,
+ * follow it by eventfds, and die of SIGKILL while it writes there.  (That pipe
+ * is another each time: one in whose middle a process died may be in error.)
  */
 #include "stresslib.h"
 
@@ -171,31 +172,50 @@ registrar(struct job *j, int tick)
 
 /* Register and follow for ever. */
 static void
-doomed(const struct job *j)
+doomed(const int fd[2])
 {
 	for (unsigned int i = 0;; i++) {
-		int fd = j->j_fd[i % NPIPES][i / 2 % 2];
-
-		MUST(str_ioctl(fd, I_SETSIG, S_INPUT | S_OUTPUT | S_MSG));
-		MUST(str_eventfd(fd, i & 4 ? POLLIN : POLLOUT));
-		if (i & 8)
-			MUST(str_ioctl(fd, I_SETSIG, 0));
+		(void)str_ioctl(fd[i % 2], I_SETSIG, S_INPUT | S_OUTPUT | S_MSG);
+		(void)str_eventfd(fd[i % 2], i & 2 ? POLLIN : POLLOUT);
+		if (i & 4)
+			(void)str_ioctl(fd[i % 2], I_SETSIG, 0);
 	}
+}
+
+/* Events for one that is registered, until it is killed and for a while after. */
+static void
+one_death(void)
+{
+	long until = stress_now() + 5;
+	int fd[2];
+	pid_t pid;
+	char c;
+
+	MUST(str_pipe(fd));
+	for (int end = 0; end < 2; end++)
+		MUST(str_fcntl(fd[end], F_SETFL, O_NONBLOCK));
+	pid = fork();
+	if (pid == 0)
+		doomed(fd);
+	for (int phase = 0; phase < 2; phase++) {
+		while (stress_now() < until) {
+			(void)str_write(fd[1], "x", 1);
+			(void)str_read(fd[0], &c, 1);
+		}
+		until += 2;
+		kill(pid, SIGKILL);
+	}
+	waitpid(pid, NULL, 0);
+	MUST(str_close(fd[0]));
+	MUST(str_close(fd[1]));
 }
 
 static void
 mourner(struct job *j, int tick)
 {
 	while (!atomic_load(&j->j_stop)) {
-		pid_t pid;
-
 		if (j->j_forked) {
-			pid = fork();
-			if (pid == 0)
-				doomed(j);
-			stress_sleep(5);
-			kill(pid, SIGKILL);
-			waitpid(pid, NULL, 0);
+			one_death();
 			atomic_fetch_add(&j->j_deaths, 1);
 		} else {
 			own_stream();
