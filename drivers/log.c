@@ -26,12 +26,13 @@ static int log_close(queue_t *, int, cred_t *);
 static int log_rput(queue_t *, mblk_t *);
 static int log_wput(queue_t *, mblk_t *);
 
-static struct module_info log_info = { LOG_MID, "log", 0, INFPSZ, 65536, 8192 };
-static struct qinit log_rinit = { log_rput, NULL, log_open, log_close, NULL, &log_info, NULL };
-static struct qinit log_winit = { log_wput, NULL, NULL, NULL, NULL, &log_info, NULL };
+static struct module_info log_info = {LOG_MID, "log", 0, INFPSZ, 65536, 8192};
+static struct qinit log_rinit = {
+    log_rput, NULL, log_open, log_close, NULL, &log_info, NULL};
+static struct qinit log_winit = {log_wput, NULL, NULL, NULL, NULL, &log_info, NULL};
 
 extern struct streamtab loginfo;
-struct streamtab loginfo = { &log_rinit, &log_winit, NULL, NULL };
+struct streamtab loginfo = {&log_rinit, &log_winit, NULL, NULL};
 
 /* q_ptr is the minor, one more. */
 static int
@@ -110,7 +111,7 @@ log_proto(queue_t *q, mblk_t *mp)
 static void
 log_data(queue_t *q, mblk_t *mp)
 {
-	struct log_ctl ctl = { .flags = SL_CONSOLE, .pri = LOG_USER | LOG_INFO };
+	struct log_ctl ctl = {.flags = SL_CONSOLE, .pri = LOG_USER | LOG_INFO};
 
 	submit(q, &ctl, mp);
 	freemsg(mp);
@@ -131,7 +132,7 @@ attach(queue_t *q, unsigned int class, mblk_t *mp)
 	if (!pullupmsg(mp->b_cont, (ssize_t)n))
 		return ENOSR;
 	return strlog_attach(RD(q), class, (struct trace_ids *)(void *)mp->b_cont->b_rptr,
-		n / sizeof(struct trace_ids));
+	    n / sizeof(struct trace_ids));
 }
 
 static void
@@ -140,7 +141,8 @@ log_ioctl(queue_t *q, mblk_t *mp)
 	static const struct {
 		int cmd;
 		unsigned int class;
-	} commands[] = { { I_TRCLOG, SL_TRACE }, { I_ERRLOG, SL_ERROR }, { I_CONSLOG, SL_CONSOLE } };
+	} commands[] = {
+	    {I_TRCLOG, SL_TRACE}, {I_ERRLOG, SL_ERROR}, {I_CONSLOG, SL_CONSOLE}};
 	struct iocblk *ioc = (struct iocblk *)(void *)mp->b_rptr;
 	int error = EINVAL;
 

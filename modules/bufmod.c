@@ -26,20 +26,21 @@
 #include <sys/stream.h>
 
 #define FOREVER (-1)
-#define FLAGS (SB_SEND_ON_WRITE | SB_NO_HEADER | SB_NO_PROTO_CVT | SB_DEFER_CHUNK | SB_NO_DROPS)
+#define FLAGS \
+	(SB_SEND_ON_WRITE | SB_NO_HEADER | SB_NO_PROTO_CVT | SB_DEFER_CHUNK | SB_NO_DROPS)
 #define USEC 1000000
 #define CHUNK_MAX (1u << 20) /* bytes */
 
 struct bufmod {
-	queue_t *sb_q;		 /* C  read queue */
-	mblk_t *sb_mp;		 /* P  the chunk, or NULL */
-	unsigned int sb_n;	 /* P  messages in it */
-	unsigned int sb_chunk;	 /* P  bytes of a full one */
-	unsigned int sb_snap;	 /* P  bytes kept of a message, 0 all */
-	unsigned int sb_flags;	 /* P  SB_* */
-	unsigned int sb_drops;	 /* P  messages dropped */
-	long sb_usec;		 /* P  how long a chunk waits, or FOREVER */
-	timeout_id_t sb_timer;	 /* P  running, or 0 */
+	queue_t *sb_q;	       /* C  read queue */
+	mblk_t *sb_mp;	       /* P  the chunk, or NULL */
+	unsigned int sb_n;     /* P  messages in it */
+	unsigned int sb_chunk; /* P  bytes of a full one */
+	unsigned int sb_snap;  /* P  bytes kept of a message, 0 all */
+	unsigned int sb_flags; /* P  SB_* */
+	unsigned int sb_drops; /* P  messages dropped */
+	long sb_usec;	       /* P  how long a chunk waits, or FOREVER */
+	timeout_id_t sb_timer; /* P  running, or 0 */
 };
 
 static int bufmod_open(queue_t *, dev_t *, int, int, cred_t *);
@@ -48,13 +49,14 @@ static int bufmod_rput(queue_t *, mblk_t *);
 static int bufmod_rsrv(queue_t *);
 static int bufmod_wput(queue_t *, mblk_t *);
 
-static struct module_info bufmod_info = { 1007, "bufmod", 0, INFPSZ, 65536, 8192 };
-static struct qinit bufmod_rinit = { bufmod_rput, bufmod_rsrv, bufmod_open, bufmod_close, NULL,
-	&bufmod_info, NULL };
-static struct qinit bufmod_winit = { bufmod_wput, NULL, NULL, NULL, NULL, &bufmod_info, NULL };
+static struct module_info bufmod_info = {1007, "bufmod", 0, INFPSZ, 65536, 8192};
+static struct qinit bufmod_rinit = {
+    bufmod_rput, bufmod_rsrv, bufmod_open, bufmod_close, NULL, &bufmod_info, NULL};
+static struct qinit bufmod_winit = {
+    bufmod_wput, NULL, NULL, NULL, NULL, &bufmod_info, NULL};
 
 extern struct streamtab bufmodinfo;
-struct streamtab bufmodinfo = { &bufmod_rinit, &bufmod_winit, NULL, NULL };
+struct streamtab bufmodinfo = {&bufmod_rinit, &bufmod_winit, NULL, NULL};
 
 /* ---- sending up --------------------------------------------------------------------- */
 
@@ -62,7 +64,8 @@ struct streamtab bufmodinfo = { &bufmod_rinit, &bufmod_winit, NULL, NULL };
 static void
 pass_up(queue_t *q, mblk_t *mp)
 {
-	if (mp->b_datap->db_type >= QPCTL || (q->q_first == NULL && bcanputnext(q, mp->b_band)))
+	if (mp->b_datap->db_type >= QPCTL ||
+	    (q->q_first == NULL && bcanputnext(q, mp->b_band)))
 		putnext(q, mp);
 	else if (!putq(q, mp))
 		freemsg(mp); /* no memory for its band */
@@ -125,8 +128,10 @@ length(const mblk_t *mp)
 static void
 append_header(struct bufmod *sb, size_t orig, size_t keep, size_t total)
 {
-	struct sb_hdr h = { .sbh_origlen = (unsigned int)orig, .sbh_msglen = (unsigned int)keep,
-		.sbh_totlen = (unsigned int)total, .sbh_drops = sb->sb_drops };
+	struct sb_hdr h = {.sbh_origlen = (unsigned int)orig,
+	    .sbh_msglen = (unsigned int)keep,
+	    .sbh_totlen = (unsigned int)total,
+	    .sbh_drops = sb->sb_drops};
 
 	gettimeofday(&h.sbh_timestamp, NULL);
 	memcpy(sb->sb_mp->b_wptr, &h, sizeof(h));
@@ -231,7 +236,7 @@ gathered(const struct bufmod *sb, const mblk_t *mp)
 	if (mp->b_band != 0)
 		return false;
 	return mp->b_datap->db_type == M_DATA ||
-		(mp->b_datap->db_type == M_PROTO && !(sb->sb_flags & SB_NO_PROTO_CVT));
+	    (mp->b_datap->db_type == M_PROTO && !(sb->sb_flags & SB_NO_PROTO_CVT));
 }
 
 static int
@@ -361,15 +366,15 @@ static const struct {
 	size_t gives;
 	int (*run)(struct bufmod *, void *);
 } commands[] = {
-	{ SBIOCSTIME, sizeof(struct timeval), 0, set_time },
-	{ SBIOCGTIME, 0, sizeof(struct timeval), get_time },
-	{ SBIOCCTIME, 0, 0, clear_time },
-	{ SBIOCSCHUNK, sizeof(int), 0, set_chunk },
-	{ SBIOCGCHUNK, 0, sizeof(int), get_chunk },
-	{ SBIOCSSNAP, sizeof(int), 0, set_snap },
-	{ SBIOCGSNAP, 0, sizeof(int), get_snap },
-	{ SBIOCSFLAGS, sizeof(int), 0, set_flags },
-	{ SBIOCGFLAGS, 0, sizeof(int), get_flags },
+    {SBIOCSTIME, sizeof(struct timeval), 0, set_time},
+    {SBIOCGTIME, 0, sizeof(struct timeval), get_time},
+    {SBIOCCTIME, 0, 0, clear_time},
+    {SBIOCSCHUNK, sizeof(int), 0, set_chunk},
+    {SBIOCGCHUNK, 0, sizeof(int), get_chunk},
+    {SBIOCSSNAP, sizeof(int), 0, set_snap},
+    {SBIOCGSNAP, 0, sizeof(int), get_snap},
+    {SBIOCSFLAGS, sizeof(int), 0, set_flags},
+    {SBIOCGFLAGS, 0, sizeof(int), get_flags},
 };
 
 /* Run command i on the data of mp, in a block of its own afterwards: 0 or an errno. */

@@ -21,14 +21,14 @@ static int srvmod_close(queue_t *, int, cred_t *);
 static int srvmod_put(queue_t *, mblk_t *);
 static int srvmod_srv(queue_t *);
 
-static struct module_info srvmod_info = { 1005, "srvmod", 0, INFPSZ, 65536, 8192 };
-static struct qinit srvmod_rinit = { srvmod_put, srvmod_srv, srvmod_open, srvmod_close, NULL,
-	&srvmod_info, NULL };
-static struct qinit srvmod_winit = { srvmod_put, srvmod_srv, NULL, NULL, NULL, &srvmod_info,
-	NULL };
+static struct module_info srvmod_info = {1005, "srvmod", 0, INFPSZ, 65536, 8192};
+static struct qinit srvmod_rinit = {
+    srvmod_put, srvmod_srv, srvmod_open, srvmod_close, NULL, &srvmod_info, NULL};
+static struct qinit srvmod_winit = {
+    srvmod_put, srvmod_srv, NULL, NULL, NULL, &srvmod_info, NULL};
 
 extern struct streamtab srvmodinfo;
-struct streamtab srvmodinfo = { &srvmod_rinit, &srvmod_winit, NULL, NULL };
+struct streamtab srvmodinfo = {&srvmod_rinit, &srvmod_winit, NULL, NULL};
 
 static int
 srvmod_open(queue_t *q, dev_t *devp, int oflag, int sflag, cred_t *crp)

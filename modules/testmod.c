@@ -25,9 +25,9 @@
 
 #define TESTMOD_HIWAT 1024 /* bytes: small, so that it is soon full */
 #define TESTMOD_LOWAT 256
-#define SEEN 64	  /* messages remembered */
-#define LAST 64	  /* bytes of the last one */
-#define DROPS 16  /* types */
+#define SEEN 64	 /* messages remembered */
+#define LAST 64	 /* bytes of the last one */
+#define DROPS 16 /* types */
 
 enum { UP, DOWN };
 
@@ -45,7 +45,7 @@ struct testmod {
 	unsigned int tm_ndrops;		/* P */
 	unsigned char tm_drop[DROPS];	/* P  types freed on their way down */
 	unsigned int tm_nseen[2];	/* P  UP, DOWN */
-	unsigned char tm_seen[2][SEEN];	/* P  types */
+	unsigned char tm_seen[2][SEEN]; /* P  types */
 	size_t tm_nlast;		/* P */
 	unsigned char tm_last[LAST];	/* P  of the last message down */
 };
@@ -57,15 +57,15 @@ static int testmod_wput(queue_t *, mblk_t *);
 static int testmod_rsrv(queue_t *);
 static int testmod_wsrv(queue_t *);
 
-static struct module_info testmod_info = { 1006, "testmod", 0, INFPSZ, TESTMOD_HIWAT,
-	TESTMOD_LOWAT };
-static struct qinit testmod_rinit = { testmod_rput, testmod_rsrv, testmod_open, testmod_close,
-	NULL, &testmod_info, NULL };
-static struct qinit testmod_winit = { testmod_wput, testmod_wsrv, NULL, NULL, NULL,
-	&testmod_info, NULL };
+static struct module_info testmod_info = {
+    1006, "testmod", 0, INFPSZ, TESTMOD_HIWAT, TESTMOD_LOWAT};
+static struct qinit testmod_rinit = {
+    testmod_rput, testmod_rsrv, testmod_open, testmod_close, NULL, &testmod_info, NULL};
+static struct qinit testmod_winit = {
+    testmod_wput, testmod_wsrv, NULL, NULL, NULL, &testmod_info, NULL};
 
 extern struct streamtab testmodinfo;
-struct streamtab testmodinfo = { &testmod_rinit, &testmod_winit, NULL, NULL };
+struct streamtab testmodinfo = {&testmod_rinit, &testmod_winit, NULL, NULL};
 
 static int
 testmod_open(queue_t *q, dev_t *devp, int oflag, int sflag, cred_t *crp)
@@ -153,8 +153,9 @@ answer(queue_t *q, mblk_t *mp, unsigned char type, int rval, int error)
 	mp->b_datap->db_type = type;
 	ioc->ioc_rval = rval;
 	ioc->ioc_error = error;
-	ioc->ioc_count = mp->b_cont != NULL && type == M_IOCACK && error == 0 ?
-		msgdsize(mp->b_cont) : 0;
+	ioc->ioc_count = mp->b_cont != NULL && type == M_IOCACK && error == 0
+	    ? msgdsize(mp->b_cont)
+	    : 0;
 	qreply(q, mp);
 }
 
@@ -268,7 +269,8 @@ cmd_down(struct testmod *tm, queue_t *q, mblk_t *mp)
 static void
 cmd_typed(struct testmod *tm, queue_t *q, mblk_t *mp)
 {
-	static const unsigned char types[] = { M_HANGUP, M_UNHANGUP, M_ERROR, M_SIG, M_PCSIG };
+	static const unsigned char types[] = {
+	    M_HANGUP, M_UNHANGUP, M_ERROR, M_SIG, M_PCSIG};
 	const unsigned char *p;
 	size_t n;
 
@@ -418,7 +420,8 @@ to_copy_out(const struct testmod *tm, bool copied)
 	mblk_t *bp = allocb(tm->tm_size, BPRI_HI);
 
 	for (size_t i = 0; bp != NULL && i < tm->tm_size; i++)
-		*bp->b_wptr++ = (unsigned char)(copied ? tm->tm_copied->b_rptr[i] + 1 : (int)i);
+		*bp->b_wptr++ = (unsigned char)(copied ? tm->tm_copied->b_rptr[i] + 1
+						       : (int)i);
 	return bp;
 }
 
@@ -443,8 +446,8 @@ cmd_copy(struct testmod *tm, queue_t *q, mblk_t *mp)
 		return;
 	}
 	tm->tm_id = ioc->ioc_id;
-	tm->tm_size = (unsigned int)ioc->ioc_cmd >> 16 ? (unsigned int)ioc->ioc_cmd >> 16 :
-		sizeof(long);
+	tm->tm_size = (unsigned int)ioc->ioc_cmd >> 16 ? (unsigned int)ioc->ioc_cmd >> 16
+						       : sizeof(long);
 	memcpy(&tm->tm_addr, mp->b_cont->b_rptr, sizeof(tm->tm_addr));
 	if ((ioc->ioc_cmd & 0xffff) == TM_COPYOUT)
 		copy_out(tm, q, mp, false);
@@ -552,7 +555,7 @@ cmd_queued(struct testmod *tm, queue_t *q, mblk_t *mp)
 	struct {
 		int n[2];
 		long bytes[2];
-	} is = { { qsize(RD(q)), qsize(q) }, { (long)RD(q)->q_count, (long)q->q_count } };
+	} is = {{qsize(RD(q)), qsize(q)}, {(long)RD(q)->q_count, (long)q->q_count}};
 
 	(void)tm;
 	ack_with(q, mp, &is, sizeof(is));
@@ -591,7 +594,8 @@ note(struct testmod *tm, const mblk_t *mp, int way)
 {
 	if (tm->tm_nseen[way] < SEEN)
 		tm->tm_seen[way][tm->tm_nseen[way]++] = mp->b_datap->db_type;
-	if (way == UP || mp->b_datap->db_type == M_IOCTL || mp->b_datap->db_type == M_IOCDATA)
+	if (way == UP || mp->b_datap->db_type == M_IOCTL ||
+	    mp->b_datap->db_type == M_IOCDATA)
 		return;
 	tm->tm_nlast = (size_t)(mp->b_wptr - mp->b_rptr);
 	if (tm->tm_nlast > LAST)
@@ -605,36 +609,36 @@ static const struct {
 	int cmd;
 	void (*run)(struct testmod *, queue_t *, mblk_t *);
 } commands[] = {
-	{ TM_UP, cmd_up },
-	{ TM_DOWN, cmd_down },
-	{ TM_HANGUP, cmd_typed },
-	{ TM_UNHANGUP, cmd_typed },
-	{ TM_ERROR, cmd_typed },
-	{ TM_SIG, cmd_typed },
-	{ TM_PCSIG, cmd_typed },
-	{ TM_SETOPTS, cmd_setopts },
-	{ TM_ACK, cmd_ack },
-	{ TM_NAK, cmd_nak },
-	{ TM_ACKERR, cmd_ackerr },
-	{ TM_DELAY, cmd_delay },
-	{ TM_MUTE, cmd_mute },
-	{ TM_ANSWER, cmd_answer },
-	{ TM_STRANGER, cmd_stranger },
-	{ TM_TWICE, cmd_twice },
-	{ TM_CUT, cmd_cut },
-	{ TM_COPYIN, cmd_copy },
-	{ TM_COPYOUT, cmd_copy },
-	{ TM_COPYINOUT, cmd_copy },
-	{ TM_COPIED, cmd_copied },
-	{ TM_COPYERR, cmd_copyerr },
-	{ TM_STOP, cmd_stop },
-	{ TM_GO, cmd_go },
-	{ TM_MARKS, cmd_marks },
-	{ TM_QUEUED, cmd_queued },
-	{ TM_DROP, cmd_drop },
-	{ TM_SEEN, cmd_seen },
-	{ TM_SEENUP, cmd_seen },
-	{ TM_LAST, cmd_last },
+    {TM_UP, cmd_up},
+    {TM_DOWN, cmd_down},
+    {TM_HANGUP, cmd_typed},
+    {TM_UNHANGUP, cmd_typed},
+    {TM_ERROR, cmd_typed},
+    {TM_SIG, cmd_typed},
+    {TM_PCSIG, cmd_typed},
+    {TM_SETOPTS, cmd_setopts},
+    {TM_ACK, cmd_ack},
+    {TM_NAK, cmd_nak},
+    {TM_ACKERR, cmd_ackerr},
+    {TM_DELAY, cmd_delay},
+    {TM_MUTE, cmd_mute},
+    {TM_ANSWER, cmd_answer},
+    {TM_STRANGER, cmd_stranger},
+    {TM_TWICE, cmd_twice},
+    {TM_CUT, cmd_cut},
+    {TM_COPYIN, cmd_copy},
+    {TM_COPYOUT, cmd_copy},
+    {TM_COPYINOUT, cmd_copy},
+    {TM_COPIED, cmd_copied},
+    {TM_COPYERR, cmd_copyerr},
+    {TM_STOP, cmd_stop},
+    {TM_GO, cmd_go},
+    {TM_MARKS, cmd_marks},
+    {TM_QUEUED, cmd_queued},
+    {TM_DROP, cmd_drop},
+    {TM_SEEN, cmd_seen},
+    {TM_SEENUP, cmd_seen},
+    {TM_LAST, cmd_last},
 };
 
 /* Is it for this module?  Then it is consumed. */
@@ -714,7 +718,8 @@ testmod_wput(queue_t *q, mblk_t *mp)
 	if (type == M_IOCTL && command(tm, q, mp))
 		return 0;
 	note(tm, mp, DOWN);
-	if (type == M_IOCDATA && ((struct copyresp *)(void *)mp->b_rptr)->cp_id == tm->tm_id)
+	if (type == M_IOCDATA &&
+	    ((struct copyresp *)(void *)mp->b_rptr)->cp_id == tm->tm_id)
 		iocdata(tm, q, mp);
 	else if (dropped(tm, mp))
 		freemsg(mp);

@@ -14,10 +14,11 @@ bufcall_queue(struct callback *cb)
 {
 	struct callback *at;
 
+	ASSERT(cb->cb_kind == CALL_MEMORY && cb->cb_seq != 0);
 	/* Almost always behind everything; one that could not run, where it was. */
 	TAILQ_FOREACH_REVERSE(at, &waiting, memory_list, cb_link)
-		if (at->cb_seq < cb->cb_seq)
-			break;
+	if (at->cb_seq < cb->cb_seq)
+		break;
 	if (at != NULL)
 		TAILQ_INSERT_AFTER(&waiting, at, cb, cb_link);
 	else
@@ -27,6 +28,7 @@ bufcall_queue(struct callback *cb)
 void
 bufcall_unqueue(struct callback *cb)
 {
+	ASSERT(cb->cb_kind == CALL_MEMORY && cb->cb_queued);
 	TAILQ_REMOVE(&waiting, cb, cb_link);
 }
 
@@ -68,7 +70,8 @@ candidate(struct bufcall_round *br)
 {
 	struct callback *cb, *next;
 
-	for (cb = TAILQ_FIRST(&waiting); cb != NULL && cb->cb_seq < br->br_end; cb = next) {
+	for (cb = TAILQ_FIRST(&waiting); cb != NULL && cb->cb_seq < br->br_end;
+	     cb = next) {
 		next = TAILQ_NEXT(cb, cb_link);
 		if (!callout_wanted(cb))
 			callout_unqueue(cb);
@@ -102,8 +105,10 @@ bufcall_take(struct bufcall_round *br, struct callback *copy)
 		}
 		callout_lock();
 		/* The lock was dropped: only what is still first is taken. */
-		cb = candidate(&(struct bufcall_round){ br->br_next - 1, br->br_next, SIZE_MAX });
+		cb = candidate(
+		    &(struct bufcall_round){br->br_next - 1, br->br_next, SIZE_MAX});
 		if (cb != NULL) {
+			ASSERT(cb->cb_seq == br->br_next - 1);
 			*copy = *cb;
 			callout_unqueue(cb);
 		}
@@ -119,8 +124,10 @@ bufcall_id_t
 bufcall(size_t size, unsigned int pri, void (*func)(void *), void *arg)
 {
 	(void)pri;
-	return callout_add(&(struct callback){ .cb_kind = CALL_MEMORY, .cb_fn = func,
-		.cb_arg = arg, .cb_size = size }, NULL, callout_here());
+	return callout_add(
+	    &(struct callback){
+		.cb_kind = CALL_MEMORY, .cb_fn = func, .cb_arg = arg, .cb_size = size},
+	    NULL, callout_here());
 }
 
 bufcall_id_t

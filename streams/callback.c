@@ -7,8 +7,8 @@
 
 #include <sys/ddi.h>
 
-#define RUN_TRIES 64	    /* at a busy perimeter, before it is put off */
-#define PUT_OFF 1000000     /* ns */
+#define RUN_TRIES 64	/* at a busy perimeter, before it is put off */
+#define PUT_OFF 1000000 /* ns */
 
 enum outcome { RUN_OVER, RUN_BUSY };
 
@@ -16,6 +16,7 @@ enum outcome { RUN_OVER, RUN_BUSY };
 static void
 run(struct slot *me, const struct callback *cb)
 {
+	ASSERT(cb->cb_fn != NULL);
 	if (!callout_claim(me, cb))
 		return;
 	cb->cb_fn(cb->cb_arg);
@@ -28,6 +29,8 @@ run_inside(struct slot *me, const struct callback *cb, queue_t *q)
 {
 	struct perim *p = q != NULL ? q->q_perim : NULL;
 
+	ASSERT(ld_rlx(&me->sl_home) != NULL);
+	IMPLY(q != NULL, plumb_group(q) == ld_rlx(&me->sl_home)); /* invariant 1 */
 	if (p == NULL) {
 		run(me, cb);
 		return RUN_OVER;
@@ -56,6 +59,7 @@ run_in_group(struct slot *me, const struct callback *cb, struct group *g)
 {
 	enum outcome o = RUN_BUSY;
 
+	ASSERT(ld_rlx(&me->sl_home) == NULL && ld_rlx(&me->sl_visiting) == NULL);
 	for (int i = 0; o == RUN_BUSY && i < RUN_TRIES; i++) {
 		queue_t *q = NULL;
 
@@ -137,8 +141,11 @@ add(queue_t *q, const struct callback *as)
 timeout_id_t
 qtimeout(queue_t *q, void (*func)(void *), void *arg, clock_t ticks)
 {
-	return add(q, &(struct callback){ .cb_kind = CALL_TIMER, .cb_fn = func, .cb_arg = arg,
-		.cb_when = ticks_after(ticks) });
+	return add(q,
+	    &(struct callback){.cb_kind = CALL_TIMER,
+		.cb_fn = func,
+		.cb_arg = arg,
+		.cb_when = ticks_after(ticks)});
 }
 
 clock_t
@@ -152,8 +159,9 @@ bufcall_id_t
 qbufcall(queue_t *q, size_t size, unsigned int pri, void (*func)(void *), void *arg)
 {
 	(void)pri;
-	return add(q, &(struct callback){ .cb_kind = CALL_MEMORY, .cb_fn = func, .cb_arg = arg,
-		.cb_size = size });
+	return add(q,
+	    &(struct callback){
+		.cb_kind = CALL_MEMORY, .cb_fn = func, .cb_arg = arg, .cb_size = size});
 }
 
 void
@@ -173,7 +181,8 @@ delay(clock_t ticks)
 	if (home != NULL)
 		st_rel(&me->sl_home, NULL);
 	while ((left = until - plat_now()) > 0)
-		(void)plat_nap((unsigned int)(left < 1000000000 ? left / 1000 + 1 : 1000000));
+		(void)plat_nap(
+		    (unsigned int)(left < 1000000000 ? left / 1000 + 1 : 1000000));
 	if (home != NULL)
 		plumb_into(me, home);
 }

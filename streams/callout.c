@@ -10,22 +10,22 @@
 #include <stdlib.h>
 #include <sys/ddi.h>
 
-#define CHUNK 256     /* cells */
+#define CHUNK 256 /* cells */
 #define NCHUNK 512
 #define INDEX_BITS 17
 #define LIFE_BITS 13
 #define LIFE_STEP 4u /* one life in co_word */
 
-_Static_assert(CHUNK * NCHUNK == 1 << INDEX_BITS, "an id holds every number");
+_Static_assert(CHUNK *NCHUNK == 1 << INDEX_BITS, "an id holds every number");
 _Static_assert(INDEX_BITS + LIFE_BITS < 31, "an id is positive");
 _Static_assert(sizeof(struct callout) == LINE, "a cell is a line");
 
 struct callout_root {
-	uint32_t cr_lock;	/* A  R: guards free list and pairs' lists */
-	uint32_t cr_chunks;	/* R  chunks made */
-	struct callout *cr_free; /* R  first free: the longest free */
-	struct callout *cr_last; /* R  last free */
-	size_t cr_dropped;	/* A  callbacks of dead processes */
+	uint32_t cr_lock;		  /* A  R: guards free list and pairs' lists */
+	uint32_t cr_chunks;		  /* R  chunks made */
+	struct callout *cr_free;	  /* R  first free: the longest free */
+	struct callout *cr_last;	  /* R  last free */
+	size_t cr_dropped;		  /* A  callbacks of dead processes */
 	struct callout *cr_chunk[NCHUNK]; /* A  set once */
 };
 
@@ -36,10 +36,10 @@ void (*callout_poke)(void);
 /* Private to the process; Q is the lock. */
 static struct {
 	pthread_mutex_t lock;
-	struct timerq timers;		 /* Q */
-	uint64_t seq;			 /* Q  registrations so far */
-	struct callback *chunk[NCHUNK];	 /* Q  entries, at the cells' numbers */
-} mine = { .lock = PTHREAD_MUTEX_INITIALIZER };
+	struct timerq timers;		/* Q */
+	uint64_t seq;			/* Q  registrations so far */
+	struct callback *chunk[NCHUNK]; /* Q  entries, at the cells' numbers */
+} mine = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void
 callout_lock(void)
@@ -171,8 +171,9 @@ cell_put(struct slot *me, struct callout *co)
 static struct callout *
 cell_at(uint32_t index)
 {
-	struct callout *chunk = index < CHUNK * NCHUNK ?
-		ld_acq(&root->cr_chunk[index / CHUNK]) : NULL;
+	struct callout *chunk = index < CHUNK * NCHUNK
+	    ? ld_acq(&root->cr_chunk[index / CHUNK])
+	    : NULL;
 
 	return chunk != NULL ? &chunk[index % CHUNK] : NULL;
 }
@@ -251,7 +252,8 @@ enter(struct callout *co, const struct callback *as, bool *urgent)
 		cb->cb_word = word;
 		cb->cb_seq = ++mine.seq;
 		enqueue(cb);
-		*urgent = as->cb_kind == CALL_MEMORY || timerq_first(&mine.timers) == &cb->cb_node;
+		*urgent = as->cb_kind == CALL_MEMORY ||
+		    timerq_first(&mine.timers) == &cb->cb_node;
 		(void)xchg(&co->co_word, word);
 	}
 	callout_unlock();
@@ -261,6 +263,7 @@ enter(struct callout *co, const struct callback *as, bool *urgent)
 static void
 put_on_pair(struct slot *me, struct callout *co, queue_t *q)
 {
+	ASSERT(!(q->q_kind & (QK_HEADR | QK_HEADW | QK_DEADEND)));
 	lock_enter(me, &root->cr_lock, RANK_CALLOUT);
 	st_rlx(&co->co_q, q);
 	co->co_next = RD(q)->q_calls;
@@ -286,6 +289,7 @@ callout_add(const struct callback *as, queue_t *q, struct group *g)
 	st_rlx(&co->co_q, NULL);
 	if (q != NULL)
 		put_on_pair(me, co, q);
+	IMPLY(q != NULL, g != NULL);
 	id = enter(co, as, &urgent);
 	if (id == 0)
 		cell_put(me, co);
@@ -306,6 +310,7 @@ end_life(struct slot *me, struct callout *co, uint64_t word)
 {
 	uint64_t next = next_life(word);
 
+	ASSERT((next & CO_STATE) == CO_FREE && (next >> 32) == 0);
 	if (!cas(&co->co_word, &word, next))
 		return false;
 	cell_put(me, co);
@@ -340,7 +345,8 @@ int64_t
 callout_cancel(int id, enum callout_kind kind)
 {
 	struct slot *me = slot_self();
-	struct callout *co = id > 0 ? cell_at((uint32_t)id & ((1u << INDEX_BITS) - 1)) : NULL;
+	struct callout *co = id > 0 ? cell_at((uint32_t)id & ((1u << INDEX_BITS) - 1))
+				    : NULL;
 	uint64_t word;
 
 	if (me == NULL || co == NULL)
@@ -382,7 +388,8 @@ callout_forget(queue_t *rq)
 		rq->q_calls = co->co_next;
 		st_rlx(&co->co_q, NULL);
 		/* RUNNING only in the calling thread: it is freed when it returns. */
-		if ((word & CO_STATE) == CO_PENDING && cas(&co->co_word, &word, next_life(word)))
+		if ((word & CO_STATE) == CO_PENDING &&
+		    cas(&co->co_word, &word, next_life(word)))
 			put_free(co);
 	}
 	lock_leave(me, &root->cr_lock);
@@ -468,7 +475,8 @@ callout_again(const struct callback *copy, int64_t ns)
 
 	callout_lock();
 	cb = entry_at(copy->cb_cell->co_index, false);
-	if (cb != NULL && !cb->cb_queued && cb->cb_word == copy->cb_word && callout_wanted(copy)) {
+	if (cb != NULL && !cb->cb_queued && cb->cb_word == copy->cb_word &&
+	    callout_wanted(copy)) {
 		cb->cb_when = plat_now() + ns;
 		enqueue(cb);
 	}
@@ -479,7 +487,8 @@ callout_again(const struct callback *copy, int64_t ns)
 static uint64_t
 running(const struct slot *me, const struct callback *copy)
 {
-	return (uint64_t)me->sl_key << 32 | (copy->cb_word & ~(uint64_t)CO_STATE) | CO_RUNNING;
+	return (uint64_t)me->sl_key << 32 | (copy->cb_word & ~(uint64_t)CO_STATE) |
+	    CO_RUNNING;
 }
 
 bool
@@ -487,6 +496,7 @@ callout_claim(struct slot *me, const struct callback *copy)
 {
 	uint64_t word = copy->cb_word;
 
+	ASSERT((word & CO_STATE) == CO_PENDING);
 	JITTER();
 	return cas(&copy->cb_cell->co_word, &word, running(me, copy));
 }
@@ -511,8 +521,11 @@ callout_here(void)
 timeout_id_t
 timeout(void (*func)(void *), void *arg, clock_t ticks)
 {
-	return callout_add(&(struct callback){ .cb_kind = CALL_TIMER, .cb_fn = func,
-		.cb_arg = arg, .cb_when = ticks_after(ticks) }, NULL, callout_here());
+	return callout_add(&(struct callback){.cb_kind = CALL_TIMER,
+			       .cb_fn = func,
+			       .cb_arg = arg,
+			       .cb_when = ticks_after(ticks)},
+	    NULL, callout_here());
 }
 
 clock_t

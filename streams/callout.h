@@ -52,14 +52,14 @@
 enum callout_kind { CALL_TIMER, CALL_MEMORY };
 
 struct callout {
-	uint64_t co_word;	/* A  drawn above */
-	uint32_t co_proc;	/* A  process that registered it */
-	uint32_t co_index;	/* C  number */
-	uint32_t co_kind;	/* A  enum callout_kind */
+	uint64_t co_word;  /* A  drawn above */
+	uint32_t co_proc;  /* A  process that registered it */
+	uint32_t co_index; /* C  number */
+	uint32_t co_kind;  /* A  enum callout_kind */
 	uint32_t co_spare;
-	int64_t co_when;	/* A  when it is due, ns */
-	queue_t *co_q;		/* A  in whose perimeter it runs, or NULL */
-	struct group *co_group; /* A  in which group it runs, or NULL */
+	int64_t co_when;	 /* A  when it is due, ns */
+	queue_t *co_q;		 /* A  in whose perimeter it runs, or NULL */
+	struct group *co_group;	 /* A  in which group it runs, or NULL */
 	struct callout *co_next; /* R  next free, or next of the pair */
 } LINE_ALIGNED;
 
@@ -71,17 +71,17 @@ struct callout {
 
 /* A process's half; Q is callout_lock. */
 struct callback {
-	struct timernode cb_node;	 /* Q  in the timer queue */
-	TAILQ_ENTRY(callback) cb_link;	 /* Q  among those that wait for memory */
-	enum callout_kind cb_kind;	 /* Q */
-	bool cb_queued;			 /* Q  in one of the two */
-	struct callout *cb_cell;	 /* Q */
-	uint64_t cb_word;		 /* Q  the cell's word while this is PENDING */
-	void (*cb_fn)(void *);		 /* Q */
-	void *cb_arg;			 /* Q */
-	size_t cb_size;			 /* Q  memory wanted, bytes */
-	int64_t cb_when;		 /* Q  when it is due, ns */
-	uint64_t cb_seq;		 /* Q  order of registration */
+	struct timernode cb_node;      /* Q  in the timer queue */
+	TAILQ_ENTRY(callback) cb_link; /* Q  among those that wait for memory */
+	enum callout_kind cb_kind;     /* Q */
+	bool cb_queued;		       /* Q  in one of the two */
+	struct callout *cb_cell;       /* Q */
+	uint64_t cb_word;	       /* Q  the cell's word while this is PENDING */
+	void (*cb_fn)(void *);	       /* Q */
+	void *cb_arg;		       /* Q */
+	size_t cb_size;		       /* Q  memory wanted, bytes */
+	int64_t cb_when;	       /* Q  when it is due, ns */
+	uint64_t cb_seq;	       /* Q  order of registration */
 };
 
 /* Pokes the helper thread, or starts it. */

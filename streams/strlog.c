@@ -14,18 +14,18 @@
 #include <syslog.h>
 
 struct log_class {
-	queue_t *lc_q;		/* L  read queue of the reader, or NULL */
-	unsigned int lc_flag;	/* C  SL_TRACE, SL_ERROR, SL_CONSOLE */
-	int lc_seq;		/* L  messages of this class so far */
-	size_t lc_nids;		/* L  of a tracer: what he wants */
+	queue_t *lc_q;			      /* L  read queue of the reader, or NULL */
+	unsigned int lc_flag;		      /* C  SL_TRACE, SL_ERROR, SL_CONSOLE */
+	int lc_seq;			      /* L  messages of this class so far */
+	size_t lc_nids;			      /* L  of a tracer: what he wants */
 	struct trace_ids lc_ids[LOGTRACEIDS]; /* L */
 };
 
 enum { NCLASSES = 3 };
 
 struct log_root {
-	uint32_t lg_lock;	/* A  L */
-	uint32_t lg_read;	/* A  SL_* of the classes that are read */
+	uint32_t lg_lock; /* A  L */
+	uint32_t lg_read; /* A  SL_* of the classes that are read */
 	struct log_class lg_class[NCLASSES];
 };
 
@@ -34,7 +34,7 @@ static struct log_root *root;
 int
 strlog_init(void)
 {
-	static const unsigned int flags[NCLASSES] = { SL_TRACE, SL_ERROR, SL_CONSOLE };
+	static const unsigned int flags[NCLASSES] = {SL_TRACE, SL_ERROR, SL_CONSOLE};
 
 	root = arena_root_make(ROOT_LOG, sizeof(*root));
 	if (root == NULL)
@@ -90,7 +90,8 @@ strlog_detach(queue_t *rq)
 	if (me == NULL)
 		return;
 	lock_enter(me, &root->lg_lock, RANK_LOG); /* L3 */
-	for (struct log_class *lc = root->lg_class; lc < root->lg_class + NCLASSES; lc++) {
+	for (struct log_class *lc = root->lg_class; lc < root->lg_class + NCLASSES;
+	     lc++) {
 		if (lc->lc_q != rq)
 			continue;
 		lc->lc_q = NULL;
@@ -105,8 +106,8 @@ static bool
 traced(const struct trace_ids *ti, const struct log_ctl *ctl)
 {
 	return (ti->ti_mid == -1 || ti->ti_mid == ctl->mid) &&
-		(ti->ti_sid == -1 || ti->ti_sid == ctl->sid) &&
-		(ti->ti_level == -1 || ctl->level <= ti->ti_level);
+	    (ti->ti_sid == -1 || ti->ti_sid == ctl->sid) &&
+	    (ti->ti_level == -1 || ctl->level <= ti->ti_level);
 }
 
 /* Under lg_lock: has the class a reader, and does he want this one? */
@@ -147,11 +148,12 @@ build(const struct log_ctl *ctl, const char *text, size_t n)
 /* L1: true if mp was parked, for p; the class counts it in any case. */
 static bool
 park(struct slot *me, struct log_class *lc, mblk_t *mp, const struct log_ctl *ctl,
-	struct perim **p)
+    struct perim **p)
 {
 	bool ok, room;
 	queue_t *q;
 
+	IMPLY(mp != NULL, msg_type(mp) == M_PROTO && mp->b_cont != NULL);
 	lock_enter(me, &root->lg_lock, RANK_LOG);
 	ok = wanted(lc, ctl);
 	if (ok) {
@@ -160,8 +162,10 @@ park(struct slot *me, struct log_class *lc, mblk_t *mp, const struct log_ctl *ct
 		q = lc->lc_q;
 		room = ld_rlx(&q->q_pblocks) < LOG_PARKED * 2; /* two blocks each */
 		if (room && mp != NULL) {
-			memcpy(mp->b_rptr + offsetof(struct log_ctl, seq_no), &seq, sizeof(seq));
+			memcpy(mp->b_rptr + offsetof(struct log_ctl, seq_no), &seq,
+			    sizeof(seq));
 			*p = q->q_perim;
+			ASSERT(*p != NULL); /* invariant 2 */
 			perim_park(me, *p, q, mp);
 		}
 		ok = room && mp != NULL;
@@ -173,7 +177,7 @@ park(struct slot *me, struct log_class *lc, mblk_t *mp, const struct log_ctl *ct
 /* To one class; false: its reader wants it and does not get it. */
 static bool
 send(struct slot *me, struct log_class *lc, const struct log_ctl *ctl, const char *text,
-	size_t n)
+    size_t n)
 {
 	struct perim *p = NULL;
 	mblk_t *mp;
@@ -220,12 +224,12 @@ priority(unsigned int flags)
 		unsigned int flag;
 		int pri;
 	} table[] = {
-		{ SL_FATAL, LOG_CRIT },
-		{ SL_ERROR, LOG_ERR },
-		{ SL_WARN, LOG_WARNING },
-		{ SL_NOTE, LOG_NOTICE },
-		{ SL_TRACE, LOG_DEBUG },
-		{ 0, LOG_INFO },
+	    {SL_FATAL, LOG_CRIT},
+	    {SL_ERROR, LOG_ERR},
+	    {SL_WARN, LOG_WARNING},
+	    {SL_NOTE, LOG_NOTICE},
+	    {SL_TRACE, LOG_DEBUG},
+	    {0, LOG_INFO},
 	};
 	int i = 0;
 
@@ -237,8 +241,11 @@ priority(unsigned int flags)
 int
 strlog(int mid, int sid, int level, unsigned int flags, const char *fmt, ...)
 {
-	struct log_ctl ctl = { .mid = (short)mid, .sid = (short)sid, .level = (char)level,
-		.flags = (short)flags, .pri = priority(flags) };
+	struct log_ctl ctl = {.mid = (short)mid,
+	    .sid = (short)sid,
+	    .level = (char)level,
+	    .flags = (short)flags,
+	    .pri = priority(flags)};
 	char text[LOGMSGSZ];
 	va_list ap;
 	int n;
