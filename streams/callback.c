@@ -7,7 +7,7 @@
 
 #include <sys/ddi.h>
 
-#define RUN_TRIES 64	/* at a busy perimeter, before it is put off */
+#define RUN_TRIES 64	/* at a busy group or perimeter, before it is put off */
 #define PUT_OFF 1000000 /* ns */
 
 enum outcome { RUN_OVER, RUN_BUSY };
@@ -54,6 +54,20 @@ look(const struct callback *cb, queue_t **q, struct group **g)
 	return callout_wanted(cb);
 }
 
+/* R1, without waiting for a writer, unless that is nobody. */
+static bool
+enter(struct slot *me, struct group *g)
+{
+	g = group_root(g);
+	if (plumb_enter(me, g))
+		return true;
+	if (slot_gone(ld_seq(&g->g_plumber)))
+		plumb_wait(me, g);
+	else
+		plat_yield();
+	return false;
+}
+
 static enum outcome
 run_in_group(struct slot *me, const struct callback *cb, struct group *g)
 {
@@ -63,7 +77,8 @@ run_in_group(struct slot *me, const struct callback *cb, struct group *g)
 	for (int i = 0; o == RUN_BUSY && i < RUN_TRIES; i++) {
 		queue_t *q = NULL;
 
-		plumb_into(me, g); /* R1 */
+		if (!enter(me, g)) /* R1 */
+			continue;
 		if (!look(cb, &q, &g))
 			o = RUN_OVER;
 		else if (q == NULL || g == ld_rlx(&me->sl_home))

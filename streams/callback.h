@@ -17,9 +17,9 @@
  * invariant 1: q is not looked at before R2 and not after R6: qprocsoff ends
  *   what is PENDING while it holds the group (callout_forget), so what R2 finds
  *   PENDING keeps q in place until the group is left.
- * invariant 2: a runner holds nothing while it waits, so a perimeter that is
- *   kept busy, or whose holder is stopped, delays this callback only: it goes
- *   back into the queue after RUN_TRIES.
+ * invariant 2: a runner holds nothing while it waits, so a group or perimeter
+ *   that is kept busy, or whose holder is stopped, delays this callback only:
+ *   it goes back into the queue after RUN_TRIES.
  *
  * Callbacks of one process run one after another where one thread runs them
  * (the helper), and at once where several do (ustr_service).
