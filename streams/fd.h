@@ -40,7 +40,7 @@
 #define FD_CHUNKS 1024	/* chunks: a million descriptors */
 
 struct file {
-	uint32_t f_ref;		/* A  entries in all tables */
+	uint32_t f_ref;		/* A  entries in all tables, and f_kept */
 	uint32_t f_flags;	/* A  open(2) flags: access mode, O_NONBLOCK */
 	struct stdata *f_head;	/* C */
 	struct file *f_next;	/* R  on head_root's list of unfinished closes */
@@ -49,6 +49,7 @@ struct file {
 	uint32_t f_closing;	/* O  FILE_*: how far its close has come */
 	uint32_t f_side;	/* R  FIFO: what it is counted as (head_fifo.h) */
 	uint32_t f_closer;	/* A  slot of who closes it */
+	uint32_t f_kept;	/* A  references that are no entries: links */
 };
 
 /* Nothing yet; not the last file of its stream; the last; the stream is gone. */

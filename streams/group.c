@@ -152,6 +152,7 @@ group_finish(struct slot *me, struct group *g)
 		return;
 	if (ld_seq(&from->g_plumber) != GROUP_MERGED)
 		move_streams(me, from, g);
+	CRASH_POINT();
 	runq_move(me, &from->g_run, &g->g_run); /* M4 */
 	st_rel(&g->g_absorbs, NULL);
 }
@@ -161,8 +162,11 @@ group_merge(struct slot *me, struct group *from, struct group *into)
 {
 	ASSERT(from != into && from->g_absorbs == NULL && into->g_absorbs == NULL);
 	ASSERT(ld_rlx(&from->g_plumber) == me->sl_key);
+	CRASH_POINT();
 	st_rel(&from->g_parent, into); /* M2 */
+	CRASH_POINT();
 	st_rel(&into->g_absorbs, from);
+	CRASH_POINT();
 	group_finish(me, into);
 	ASSERT(group_root(from) == into);
 }

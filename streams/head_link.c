@@ -61,16 +61,12 @@ take_unread(struct slot *me, struct stdata *sd)
 
 	hq_lock(me, q);
 	while ((mp = hq_first(me, q)) != NULL) {
-		unsigned int class = hq_class(mp);
-		size_t bytes, blocks;
-
-		msg_weigh(mp, &bytes, &blocks);
-		hq_shift(q, mp);
-		hq_got(me, q, class, bytes, blocks);
+		hq_drop(me, q, mp);
 		mp->b_flag &= (unsigned short)~MSG_UNCOUNTED;
 		*last = mp;
 		last = &mp->b_next;
 	}
+	sd->sd_msigs = 0;
 	hq_unlock(me, q);
 	st_rel(&sd->sd_pcproto, 0u);
 	return first;
@@ -127,28 +123,31 @@ strip(queue_t *q)
 	band_freeall(q);
 	st_rlx(&q->q_count, (size_t)0);
 	st_rlx(&q->q_blocks, (size_t)0);
-	(void)xchg(&q->q_want, 0u);
+	f_and(&q->q_want, (uint32_t)WANT_LEVEL);
 	(void)xchg(&q->q_pwant, 0u);
 }
 
-/* L3. */
+/* L3.  SD_PLEX first: who is killed in here leaves something to come back from. */
 static void
 go_below(struct slot *me, struct link *lk)
 {
 	struct stdata *sd = lk->lk_lower;
 	queue_t *rq = sd->sd_rq;
-	mblk_t *mp = take_unread(me, sd);
+	mblk_t *mp;
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 2; i++)
 		marks_save(&lk->lk_marks[i], &rq[i]);
+	f_or(&sd->sd_state, SD_PLEX);
+	mp = take_unread(me, sd);
+	for (int i = 0; i < 2; i++) {
 		strip(&rq[i]);
 		rq[i].q_ptr = NULL;
 		rq[i].q_perim = lk->lk_perim[i];
 	}
+	CRASH_POINT();
 	queue_setup(rq, &lk->lk_mux->re_lower, 0);
 	plumb_resolve(rq);
-	f_or(&sd->sd_state, SD_PLEX);
-	sd->sd_msigs = 0; /* the mux has them */
+	CRASH_POINT();
 	head_wake(sd);
 	head_event(sd, S_CLEARED, 0);
 	put_all(rq, mp);
@@ -168,7 +167,9 @@ come_back(struct link *lk)
 		rq[i].q_ptr = NULL;
 		rq[i].q_perim = NULL;
 	}
+	CRASH_POINT();
 	head_setup(rq);
+	CRASH_POINT();
 	for (int i = 0; i < 2; i++)
 		marks_restore(&lk->lk_marks[i], &rq[i]);
 	plumb_resolve(rq);
@@ -210,13 +211,15 @@ record(struct stdata *mux, struct file *f, bool persist)
 	lk->lk_below = f->f_head->sd_reg;
 	lk->lk_file = f;
 	lk->lk_persist = persist;
-	if (make_perims(lk) == 0)
-		return lk;
-	heap_free(lk, sizeof(*lk));
-	return NULL;
+	if (make_perims(lk) != 0) {
+		heap_free(lk, sizeof(*lk));
+		return NULL;
+	}
+	faa(&f->f_kept, 1u);
+	return lk;
 }
 
-/* What a record owns but the file. */
+/* What a record owns but its reference to the file. */
 static void
 drop_parts(struct link *lk)
 {
@@ -224,6 +227,7 @@ drop_parts(struct link *lk)
 		{ .q_perim = lk->lk_perim[1] } };
 
 	registry_unperims(lk->lk_mux, pair);
+	fas(&lk->lk_file->f_kept, 1u);
 }
 
 /* Take lk's stream out again (L6): 0 and the file to be released, or ETIME. */
@@ -235,6 +239,7 @@ undo(struct slot *me, struct link *lk, struct file **fp)
 	if (ld_acq(&lk->lk_lower->sd_state) & SD_PLEX)
 		come_back(lk);
 	plumb_unlock(me);
+	CRASH_POINT();
 	*fp = lk->lk_file;
 	drop_parts(lk);
 	if (lk->lk_persist)
@@ -287,7 +292,7 @@ linker_leave(void)
 
 /* What threads left behind that were killed while they linked; outside all groups. */
 static void
-adopt_orphans(struct slot *me)
+adopt_orphans(void)
 {
 	struct link *lk;
 
@@ -304,7 +309,6 @@ adopt_orphans(struct slot *me)
 		link_remove(lk);
 		fd_rele(f, false);
 	}
-	(void)me;
 }
 
 /* L2, L3: 0 or ETIME. */
@@ -350,6 +354,7 @@ attach(struct call *c, struct file *f, bool persist, struct link **lkp)
 		if (persist)
 			registry_keep(lk->lk_mux);
 		*lkp = lk;
+		CRASH_POINT();
 		error = join(c->c_me, lk);
 	} else if (lk != NULL) {
 		drop_parts(lk);
@@ -420,7 +425,7 @@ link_fd(struct call *c, int fd, bool persist, int *rval)
 	error = fd_hold(fd, &f);
 	if (error != 0)
 		return error == ENOSTR ? EINVAL : error;
-	adopt_orphans(me);
+	adopt_orphans();
 	error = linker_enter(me);
 	if (error == 0 && (error = call_reenter(c)) != 0)
 		linker_leave();

@@ -65,12 +65,14 @@ in_table(const struct proc *p, const struct file *f)
 	return false;
 }
 
-/* Does any entry, or the hands of a living thread, lead to f? */
+/* Does any entry, a link, or the hands of a living thread, lead to f? */
 static bool
 led_to(const struct file *f)
 {
 	uint32_t top = ld_acq(&slot_root->sr_ptop);
 
+	if (ld_acq(&f->f_kept) > 0)
+		return true;
 	for (uint32_t i = 1; i < top; i++) {
 		const struct proc *p = slot_procat(i);
 

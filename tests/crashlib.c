@@ -132,12 +132,32 @@ closing(const int fd[2])
 	str_close(fd[1]);
 }
 
+/* A multiplexor of the victim's own: with it goes the link. */
+static void
+linking(const int fd[2])
+{
+	int mux = str_open("/dev/streams/clone/mux", O_RDWR | O_NONBLOCK), id;
+	char buf[100] = {0};
+
+	str_write(fd[0], buf, 64);
+	id = str_ioctl(mux, I_LINK, fd[1]);
+	str_write(fd[0], buf, 64);
+	str_read(mux, buf, sizeof(buf));
+	str_write(mux, buf, 64);
+	str_write(fd[0], buf, 64);
+	str_ioctl(mux, I_UNLINK, id);
+	str_read(fd[1], buf, sizeof(buf));
+	str_ioctl(mux, I_LINK, fd[1]);
+	str_close(mux);
+}
+
 const struct scenario crash_scenarios[SCENARIOS] = {
     {"exchange", exchange},
     {"plumbing", plumbing},
     {"descriptors", descriptors},
     {"forking", forking},
     {"closing", closing},
+    {"linking", linking},
 };
 
 /* ---- what the survivors must find --------------------------------------------- */

@@ -8,7 +8,7 @@
 
 #include "stresslib.h"
 
-enum { LIMIT_MS = 200, SCENARIOS = 5 };
+enum { LIMIT_MS = 200, SCENARIOS = 6 };
 
 struct streamtab;
 /* A module that queues everything; to be registered as crashq. */
