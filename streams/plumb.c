@@ -55,9 +55,10 @@ succeed(struct slot *me, struct group *g, uint32_t dead)
 {
 	struct group *into = ld_acq(&g->g_parent);
 
-	group_suspect(g, true);
+	/* Not before he is seen to hold it still: he may just have left and ended. */
 	if (into != NULL && ld_acq(&into->g_absorbs) == g) {
 		if (cas(&into->g_plumber, &dead, me->sl_key)) {
+			group_suspect(into, true);
 			group_finish(me, into);
 			(void)xchg(&into->g_plumber, 0u);
 		}
@@ -65,6 +66,7 @@ succeed(struct slot *me, struct group *g, uint32_t dead)
 	}
 	if (!cas(&g->g_plumber, &dead, me->sl_key))
 		return;
+	group_suspect(g, true);
 	st_rel(&g->g_parent, NULL); /* M2 half done is not done */
 	group_finish(me, g);
 	(void)xchg(&g->g_plumber, 0u);
