@@ -114,10 +114,11 @@ run_thread(struct run *r, const struct command *c)
 /* ---- children ------------------------------------------------------------------------- */
 
 static void
-close_one(void *arg, const char *name, int fd, bool kernel)
+close_one(void *arg, const char *name, int fd, enum handle_kind kind)
 {
-	(void)arg, (void)name, (void)kernel;
-	str_close(fd);
+	(void)arg, (void)name;
+	if (kind != HANDLE_BORROWED)
+		str_close(fd);
 }
 
 static _Noreturn void

@@ -78,10 +78,17 @@ void outcome_timing(
 
 /* ---- descriptors by name -------------------------------------------------------------- */
 
+enum handle_kind {
+	HANDLE_STREAM,
+	HANDLE_KERNEL,	 /* a descriptor of the kernel */
+	HANDLE_BORROWED, /* one that somebody else closes */
+};
+
 struct handles *handles_new(void);
 void handles_free(struct handles *h);
 /* Name a descriptor; a name may be used again once it was closed. */
-void handles_set(struct run *r, struct place at, const char *name, int fd, bool kernel);
+void handles_set(
+    struct run *r, struct place at, const char *name, int fd, enum handle_kind kind);
 /* The descriptor of that name, closed or not. */
 int handles_fd(struct run *r, struct place at, const char *name);
 /* Was the name ever set? */
@@ -91,6 +98,6 @@ void handles_closed(struct run *r, int fd);
 void handles_close_all(struct handles *h);
 /* Call fn for each that is open; in the order of opening. */
 void handles_each(struct handles *h,
-    void (*fn)(void *arg, const char *name, int fd, bool kernel), void *arg);
+    void (*fn)(void *arg, const char *name, int fd, enum handle_kind kind), void *arg);
 
 #endif

@@ -353,7 +353,8 @@ prepare(struct run *r)
 
 	r->shared = new_shared();
 	r->tmp = pool_printf(&pool_forever, "%s/strtest.%d.%d",
-	    where != NULL && *where != '\0' ? where : "/tmp", (int)getpid(), totals.number);
+	    where != NULL && *where != '\0' ? where : "/tmp", (int)getpid(),
+	    totals.number);
 }
 
 static void

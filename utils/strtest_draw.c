@@ -70,9 +70,9 @@ draw_one(struct run *r, const char *name, int fd)
 }
 
 static void
-draw(void *arg, const char *name, int fd, bool kernel)
+draw(void *arg, const char *name, int fd, enum handle_kind kind)
 {
-	if (!kernel)
+	if (kind == HANDLE_STREAM)
 		draw_one(arg, name, fd);
 }
 

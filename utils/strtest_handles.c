@@ -13,7 +13,7 @@
 struct handle {
 	char *name;
 	int fd;
-	bool kernel;
+	enum handle_kind kind;
 	bool closed;
 	struct handle *next; /* in the order they were first named */
 };
@@ -60,7 +60,8 @@ find(struct handles *h, const char *name)
 }
 
 void
-handles_set(struct run *r, struct place at, const char *name, int fd, bool kernel)
+handles_set(
+    struct run *r, struct place at, const char *name, int fd, enum handle_kind kind)
 {
 	struct handles *h = r->handles;
 	struct handle **link, *one;
@@ -77,7 +78,7 @@ handles_set(struct run *r, struct place at, const char *name, int fd, bool kerne
 	}
 	if (!taken) {
 		one->fd = fd;
-		one->kernel = kernel;
+		one->kind = kind;
 		one->closed = false;
 	}
 	pthread_mutex_unlock(&h->lock);
@@ -131,7 +132,7 @@ void
 handles_close_all(struct handles *h)
 {
 	for (struct handle *one = h->first; one != NULL; one = one->next) {
-		if (one->closed)
+		if (one->closed || one->kind == HANDLE_BORROWED)
 			continue;
 		str_fcntl(one->fd, F_SETFL, str_fcntl(one->fd, F_GETFL) | O_NONBLOCK);
 		str_close(one->fd);
@@ -141,9 +142,9 @@ handles_close_all(struct handles *h)
 
 void
 handles_each(struct handles *h,
-    void (*fn)(void *arg, const char *name, int fd, bool kernel), void *arg)
+    void (*fn)(void *arg, const char *name, int fd, enum handle_kind kind), void *arg)
 {
 	for (struct handle *one = h->first; one != NULL; one = one->next)
 		if (!one->closed)
-			fn(arg, one->name, one->fd, one->kernel);
+			fn(arg, one->name, one->fd, one->kind);
 }

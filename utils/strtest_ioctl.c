@@ -264,7 +264,7 @@ io_recvfd(struct run *r, const struct command *c, struct outcome *o)
 	if (o->error != 0)
 		return;
 	handles_set(r, arg_at(c, FIRST)->at, arg_name(c, FIRST), got->fd,
-	    isastream(got->fd) != 1);
+	    isastream(got->fd) == 1 ? HANDLE_STREAM : HANDLE_KERNEL);
 	out_number(o, "uid", got->uid);
 	out_number(o, "gid", got->gid);
 }
@@ -401,7 +401,8 @@ do_recvfd(struct run *r, const struct command *c, struct outcome *o)
 	out_call(o, str_ioctl(arg_fd(r, c, 0), I_RECVFD, &got));
 	if (o->error != 0)
 		return;
-	handles_set(r, arg_at(c, 1)->at, arg_name(c, 1), got.fd, isastream(got.fd) != 1);
+	handles_set(r, arg_at(c, 1)->at, arg_name(c, 1), got.fd,
+	    isastream(got.fd) == 1 ? HANDLE_STREAM : HANDLE_KERNEL);
 	out_number(o, "uid", got.uid);
 	out_number(o, "gid", got.gid);
 }

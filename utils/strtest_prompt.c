@@ -32,9 +32,9 @@ static struct pool words_pool;
 static const char *words;
 
 static void
-add_name(void *arg, const char *name, int fd, bool kernel)
+add_name(void *arg, const char *name, int fd, enum handle_kind kind)
 {
-	(void)arg, (void)fd, (void)kernel;
+	(void)arg, (void)fd, (void)kind;
 	words = pool_printf(&words_pool, "%s %s", words, name);
 }
 

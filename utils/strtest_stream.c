@@ -16,13 +16,13 @@
 
 /* A call that returns a descriptor: name it if it did. */
 static void
-name_it(
-    struct run *r, const struct command *c, struct outcome *o, int i, int fd, bool kernel)
+name_it(struct run *r, const struct command *c, struct outcome *o, int i, int fd,
+    enum handle_kind kind)
 {
 	out_call(o, fd);
 	if (fd == -1)
 		return;
-	handles_set(r, arg_at(c, i)->at, arg_name(c, i), fd, kernel);
+	handles_set(r, arg_at(c, i)->at, arg_name(c, i), fd, kind);
 	o->result = value_number(0);
 }
 
@@ -35,18 +35,18 @@ do_open(struct run *r, const struct command *c, struct outcome *o)
 
 	if (key_given(c, "at"))
 		path = key_pointer(r, c, "at", NULL);
-	name_it(r, c, o, 0, str_open(path, flags, mode), false);
+	name_it(r, c, o, 0, str_open(path, flags, mode), HANDLE_STREAM);
 }
 
 static void
 name_two(struct run *r, const struct command *c, struct outcome *o, int result, int fd[2],
-    bool kernel)
+    enum handle_kind kind)
 {
 	out_call(o, result);
 	if (result == -1)
 		return;
-	handles_set(r, arg_at(c, 0)->at, arg_name(c, 0), fd[0], kernel);
-	handles_set(r, arg_at(c, 1)->at, arg_name(c, 1), fd[1], kernel);
+	handles_set(r, arg_at(c, 0)->at, arg_name(c, 0), fd[0], kind);
+	handles_set(r, arg_at(c, 1)->at, arg_name(c, 1), fd[1], kind);
 }
 
 static void
@@ -54,7 +54,7 @@ do_pipe(struct run *r, const struct command *c, struct outcome *o)
 {
 	int flags = (int)arg_number(r, c, 2, 0), fd[2];
 
-	name_two(r, c, o, str_pipe(key_pointer(r, c, "at", fd)), fd, false);
+	name_two(r, c, o, str_pipe(key_pointer(r, c, "at", fd)), fd, HANDLE_STREAM);
 	if (o->error == 0 && flags != 0) {
 		str_fcntl(fd[0], F_SETFL, flags);
 		str_fcntl(fd[1], F_SETFL, flags);
@@ -66,7 +66,7 @@ do_kpipe(struct run *r, const struct command *c, struct outcome *o)
 {
 	int fd[2];
 
-	name_two(r, c, o, pipe2(fd, O_NONBLOCK), fd, true);
+	name_two(r, c, o, pipe2(fd, O_NONBLOCK), fd, HANDLE_KERNEL);
 }
 
 static void
@@ -74,8 +74,8 @@ do_ksocket(struct run *r, const struct command *c, struct outcome *o)
 {
 	int fd[2];
 
-	name_two(
-	    r, c, o, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), fd, true);
+	name_two(r, c, o, socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fd), fd,
+	    HANDLE_KERNEL);
 }
 
 static void
@@ -83,7 +83,7 @@ do_kopen(struct run *r, const struct command *c, struct outcome *o)
 {
 	int fd = open(arg_word(r, c, 1), (int)arg_number(r, c, 2, O_RDONLY), 0600);
 
-	name_it(r, c, o, 0, fd, true);
+	name_it(r, c, o, 0, fd, HANDLE_KERNEL);
 }
 
 static void
@@ -91,7 +91,7 @@ do_eventfd(struct run *r, const struct command *c, struct outcome *o)
 {
 	int fd = str_eventfd(arg_fd(r, c, 0), (short)arg_number(r, c, 1, 0));
 
-	name_it(r, c, o, 2, fd, true);
+	name_it(r, c, o, 2, fd, HANDLE_BORROWED);
 }
 
 static void
@@ -109,7 +109,7 @@ do_close(struct run *r, const struct command *c, struct outcome *o)
 static void
 do_dup(struct run *r, const struct command *c, struct outcome *o)
 {
-	name_it(r, c, o, 1, str_dup(arg_fd(r, c, 0)), false);
+	name_it(r, c, o, 1, str_dup(arg_fd(r, c, 0)), HANDLE_STREAM);
 }
 
 static void
