@@ -202,6 +202,8 @@ case "procedures" {
 	check $sent == "bye"
 	read b 10 -> "bye"
 }
+case "names" { foreach n in RMSGN 0x10 EIO { set all = "$n" }; check $all == "EIO" }
+foreach n in RMSGN|RPROTDIS { case "as it is written: $n" { check $n == 10; check "$n" == "RMSGN|RPROTDIS" } }
 case "a joined line" {
 	pipe a b \
 		O_NONBLOCK

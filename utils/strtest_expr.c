@@ -334,11 +334,13 @@ name_value(struct run *r, const struct expr *e)
 	return v;
 }
 
-/* Text of a value within a string: numbers in decimal, errors by name. */
+/* Text of a value within a string: a number as it was written, or in decimal. */
 static struct value
 as_text(struct run *r, const struct value *v)
 {
-	return v->kind == VALUE_DATA ? *v : value_text(value_show(&r->pool, v));
+	if (v->kind == VALUE_DATA)
+		return *v;
+	return value_text(v->written != NULL ? v->written : value_show(&r->pool, v));
 }
 
 static struct value

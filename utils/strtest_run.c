@@ -337,6 +337,8 @@ run_foreach(struct run *r, const struct command *c)
 
 		r->at = c;
 		v = expr_value(r, e);
+		if (v.kind == VALUE_NUMBER && e->kind != EXPR_VARIABLE)
+			v.written = e->source;
 		run_assign(r, c->name, &v);
 		run_commands(r, c->block);
 	}

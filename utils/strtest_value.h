@@ -13,7 +13,8 @@ struct value {
 	enum { VALUE_NUMBER, VALUE_DATA, VALUE_NONE } kind;
 	enum name_sort sort; /* of a number that was a name */
 	long long number;
-	const char *data; /* owned by a pool */
+	const char *written; /* of a number: how a script wrote it, or NULL */
+	const char *data;    /* owned by a pool */
 	size_t len;
 };
 
