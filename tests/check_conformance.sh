@@ -13,6 +13,7 @@ if [ ! -x "$strtest" ]; then
 fi
 STRTEST_SLOW=${CK_TIMEOUT_MULTIPLIER:-1}
 export STRTEST_SLOW
+cpus=$(nproc 2>/dev/null || echo 1)
 cd "$top_srcdir" || exit 1
 
 status=0
@@ -20,7 +21,7 @@ began=$(date +%s)
 for checked in 0 1; do
 	echo "# USTREAMS_CHECK=$checked"
 	# shellcheck disable=SC2086 # no word, or several
-	USTREAMS_CHECK=$checked $TEST_LAUNCHER "$strtest" tests/conformance || status=1
+	USTREAMS_CHECK=$checked $TEST_LAUNCHER "$strtest" -j $((2 * cpus)) tests/conformance || status=1
 done
 echo "# $(($(date +%s) - began)) seconds"
 exit $status

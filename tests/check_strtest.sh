@@ -321,6 +321,9 @@ thread sleeper { read a 10 -> "x" }
 blocked sleeper
 write b "x"
 wait sleeper
+thread waker { blocked main; write b "woken" }
+read a 10 -> "woken"
+wait waker
 thread one { post there; await back }
 await there
 post back
@@ -709,6 +712,12 @@ prints '^ok 1 - second$' "--only"
 prints '^1\.\.1$' "--only"
 run -v "$work/many/a.st"
 prints '^# 1: pipe a b' "-v"
+run -j 3 "$work/many"
+expect 0 "-j"
+prints '^ok 1 - first$' "-j"
+prints '^ok 2 - second$' "-j"
+run -j 0 "$work/many"
+expect 2 "-j 0"
 run --in-process "$work/many"
 expect 0 "--in-process"
 prints '^1\.\.2$' "--in-process"
@@ -731,6 +740,21 @@ sed -n '/^case "a higher band/,/^\.Ed/p' "$top_srcdir/doc/strtest.1" | grep -v '
 run "$work/script.st"
 expect 0 "the example of the manual page"
 prints '^1\.\.5$' "the example of the manual page"
+
+# In order, however long each takes.
+script -j 4 <<'END'
+foreach n in 40 1 30 1 20 1 {
+	case "case $n" { sleep $n*1000; print "it slept $n ms"; check $n < 40 }
+}
+END
+expect 1 "the order of -j"
+if sed -n 's/^\(not \)*ok [0-9]* - //p' "$work/out" | tr '\n' ' ' | \
+	grep -q '^case 40 case 1 case 30 case 1 case 20 case 1 $'; then
+	pass
+else
+	fail "the order of -j"
+fi
+prints '^# it slept 20 ms' "the order of -j"
 
 # ---- as others read it -----------------------------------------------------------------------------
 if command -v prove >/dev/null; then

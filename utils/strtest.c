@@ -22,18 +22,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <ustreams.h>
 
-#include "strtest_case.h"
 #include "strtest_forms.h"
+#include "strtest_job.h"
 #include "strtest_line.h"
 #include "strtest_parse.h"
 #include "strtest_parser.h"
 #include "strtest_prompt.h"
 #include "strtest_run.h"
 
-struct options options = {.timeout = 10, .slow = 1};
+struct options options = {.timeout = 10, .slow = 1, .jobs = 1};
 
 void
 complain(const char *fmt, ...)
@@ -115,13 +116,12 @@ run_script(const struct script *s)
 	struct run r = {.script = s};
 	struct frame f = {.quiet = false};
 
-	printf("# %s\n", s->file);
-	fflush(stdout);
-	r.report = 1;
+	job_note(s->file);
+	r.report = STDOUT_FILENO;
 	if (s->has_cases)
-		case_mark_broken(run_guarded(&r, &f, s->commands) == STOP_BROKEN);
+		job_mark_broken(run_guarded(&r, &f, s->commands) == STOP_BROKEN);
 	else
-		case_whole(&r, s);
+		job_whole(&r, s);
 	run_forget(&r, NULL);
 }
 
@@ -142,7 +142,7 @@ help(void)
 	struct pool p = {NULL};
 
 	puts(
-	    "usage: strtest [-v] [--timeout SECONDS] [--slow FACTOR] [--only TEXT]\n"
+	    "usage: strtest [-v] [-j N] [--timeout SECONDS] [--slow FACTOR] [--only TEXT]\n"
 	    "               [--in-process] SCRIPT|DIRECTORY ...\n"
 	    "       strtest --help | --version\n"
 	    "  -v                 show each command\n"
@@ -175,6 +175,19 @@ read_positive(const char *name, const char *text, double *to)
 	return false;
 }
 
+static bool
+read_jobs(const char *text)
+{
+	char *end;
+	long n = strtol(text, &end, 10);
+
+	options.jobs = (int)n;
+	if (end != text && *end == '\0' && n >= 1 && n <= MAX_JOBS)
+		return true;
+	complain("-j: '%s' is not legal; legal: 1 to %d", text, MAX_JOBS);
+	return false;
+}
+
 static int
 bad_option(int got, char **argv)
 {
@@ -183,7 +196,7 @@ bad_option(int got, char **argv)
 		    "%s: the value is missing; --help lists options", argv[optind - 1]);
 	else
 		complain(
-		    "%s: no such option; legal: -i -v --timeout --slow --only --in-process "
+		    "%s: no such option; legal: -i -j -v --timeout --slow --only --in-process "
 		    "--help --version",
 		    argv[optind - 1]);
 	return EXIT_BROKEN;
@@ -194,6 +207,8 @@ static int
 read_option(int got, char **argv)
 {
 	switch (got) {
+	case 'j':
+		return read_jobs(optarg) ? -1 : EXIT_BROKEN;
 	case 'v':
 		options.verbose = true;
 		return -1;
@@ -232,7 +247,8 @@ main(int argc, char **argv)
 	    !read_positive("STRTEST_SLOW", slow, &options.slow))
 		return EXIT_BROKEN;
 	opterr = 0;
-	while (status == -1 && (got = getopt_long(argc, argv, ":iv", longs, NULL)) != -1)
+	while (
+	    status == -1 && (got = getopt_long(argc, argv, ":ivj:", longs, NULL)) != -1)
 		status = read_option(got, argv);
 	if (status != -1)
 		return status;
@@ -247,5 +263,5 @@ main(int argc, char **argv)
 		return EXIT_BROKEN;
 	for (const struct script *one = s.first; one != NULL; one = one->next)
 		run_script(one);
-	return case_plan();
+	return job_plan();
 }

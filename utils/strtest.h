@@ -20,6 +20,7 @@ struct options {
 	double timeout;	  /* seconds a case may take */
 	double slow;	  /* factor for all time limits */
 	const char *only; /* run cases whose sentence contains this, or NULL: all */
+	int jobs;	  /* cases at a time */
 	bool verbose;	  /* show each command */
 	bool dialogue;	  /* commands are typed: show what comes of them */
 	bool in_process;  /* do not fork for a case */

@@ -284,15 +284,27 @@ asleep(const struct slot *s)
 	    atomic_load(&s->in_verb) && atomic_load(&s->at) == at;
 }
 
+/* The slot of a thread or child, or of "main", the case itself; *a: NULL for that. */
+static struct slot *
+slot_of(struct run *r, const struct expr *name, struct actor **a)
+{
+	*a = NULL;
+	if (strcmp(name->text, "main") == 0)
+		return &r->shared->slots[0];
+	*a = find(r, name);
+	return (*a)->slot;
+}
+
 static void
 do_blocked(struct run *r, const struct command *c, struct outcome *o)
 {
-	struct actor *a = find(r, arg_at(c, 0));
+	struct actor *a;
+	struct slot *s = slot_of(r, arg_at(c, 0), &a);
 	long long until = run_now() + time_within(r, c, o, 2000000);
 	unsigned int step = 0;
 
-	while (!asleep(a->slot)) {
-		if (a->waited || atomic_load(&a->slot->finished))
+	while (!asleep(s)) {
+		if ((a != NULL && a->waited) || atomic_load(&s->finished))
 			run_failed(r, "it sleeps in a call", "it has ended");
 		if (run_now() > until || run_hopeless(r))
 			run_failed(r, "it sleeps in a call", "it does not");
@@ -308,13 +320,16 @@ do_kill(struct run *r, const struct command *c, struct outcome *o)
 	const struct expr *name = arg_at(c, 0);
 	int sig = arg_signal(r, c, 1);
 	struct actor *a;
+	struct slot *s;
 
 	if (strcmp(name->text, "self") == 0) {
 		out_call(o, raise(sig));
 		return;
 	}
-	a = find(r, name);
-	if (a->pid != 0)
+	s = slot_of(r, name, &a);
+	if (a == NULL)
+		out_call(o, tgkill(atomic_load(&s->pid), atomic_load(&s->tid), sig));
+	else if (a->pid != 0)
 		out_call(o, kill(a->pid, sig));
 	else
 		out_call(o, (errno = pthread_kill(a->thread, sig)) == 0 ? 0 : -1);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * strtest_case.h: a case and what everybody who takes part in it shares.
+ * strtest_case.h: what everybody who takes part in a case shares.
  *
  *	strtest ---fork---> case ---thread---> thread { ... }
- *	  |  ^               | ^---fork------> fork { ... }
- *	  |  '--- report ----'  watchdog (a thread)
- *	  '--- TAP
+ *	  ^  ^               | ^---fork------> fork { ... }
+ *	  |  '-- report -----'  watchdog (a thread)
+ *	  '---- shared ------'
  *
- * The case is the leader of a process group.  strtest reads the report until
- * all of them have closed it, says ok or not ok, and kills whatever is left of
- * the group.  Since streams begin with the first call, those of a case are its
- * own.
+ * The case is the leader of a process group.  When it ends, strtest
+ * (strtest_job.h) reads the report, says ok or not ok, and kills whatever is
+ * left of the group.  Since streams begin with the first call, those of a case
+ * are its own.
  */
 #ifndef STRTEST_CASE_H
 #define STRTEST_CASE_H
@@ -52,21 +52,14 @@ struct shared {
 /* A new slot; NULL when all are taken. */
 struct slot *case_slot(struct shared *s, const char *name);
 
-/* The whole script as one case. */
-void case_whole(struct run *r, const struct script *s);
-/* One case: prints its line. */
-void case_run(
-    struct run *r, const char *sentence, const struct command *block, double timeout);
-/* A case that the caller carries out itself, and its end. */
+/* Give a run the memory and the directory of a case, and take them away. */
+void case_prepare(struct run *r);
+void case_clear_away(struct run *r);
+/* From its first command to the end of its threads and children. */
+void case_carry_out(struct run *r, const struct command *block, double timeout);
+/* A case whose commands the caller carries out, and its end. */
 void case_open(struct run *r);
 void case_close(struct run *r);
-/* Totals so far, and the plan line. */
-int case_plan(void);
-/* A script from here on counts as skipped. */
-void case_skip_rest(const char *file, const char *reason);
-
-/* A mistake outside of any case counts, too. */
-void case_mark_broken(bool broken);
 
 /* Where the threads and children of the case stand, for a report. */
 void case_report_places(struct run *r);

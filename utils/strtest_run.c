@@ -17,6 +17,7 @@
 #include "strtest_cond.h"
 #include "strtest_draw.h"
 #include "strtest_expr.h"
+#include "strtest_job.h"
 #include "strtest_signal.h"
 
 /* ---- time ------------------------------------------------------------------------ */
@@ -133,7 +134,7 @@ run_skipped(struct run *r, const char *reason)
 		snprintf(r->shared->reason, sizeof(r->shared->reason), "%s", reason);
 		atomic_store(&r->shared->skipped, 1);
 	} else {
-		case_skip_rest(r->script->file, reason);
+		job_skip_rest(r->script->file, reason);
 	}
 	leave(r, STOP_SKIPPED);
 }
@@ -455,5 +456,5 @@ run_case(struct run *r, const struct command *c)
 		timeout = (double)expr_number(r, c->value2) / 1e6;
 	sentence = expr_word(r, c->value);
 	if (options.only == NULL || strstr(sentence, options.only) != NULL)
-		case_run(r, sentence, c->block, timeout * options.slow);
+		job_case(r, sentence, c->block, timeout * options.slow);
 }
