@@ -43,9 +43,10 @@ struct group {
 	struct group *g_absorbs; /* A  the cell being merged into this one */
 	queue_t *g_heads;	/* L  read queues of its stream heads, by q_gnext */
 	struct group *g_next;	/* L  free list */
+	uint32_t g_relinks;	/* A  its writer is changing links */
 } LINE_ALIGNED;
 
-_Static_assert(sizeof(struct group) == LINE, "a cell is a line");
+_Static_assert(offsetof(struct group, g_relinks) == LINE, "what all look at is a line");
 _Static_assert(offsetof(struct group, g_run) == 0, "q_runq leads to the cell");
 
 #define GROUP_MERGED 0x80000000u /* no slot's key */

@@ -77,7 +77,8 @@ helper(void *arg)
 		struct proc *p = slot_tls->sl_pslot;
 		struct round r = chores(p);
 
-		(void)plat_futex_wait(&p->pr_bell, 0, next_look(r.r_due)); /* H3 */
+		if (!ld_acq(&hp.ending))
+			(void)plat_futex_wait(&p->pr_bell, 0, next_look(r.r_due)); /* H3 */
 	}
 	st_rel(&hp.running, false);
 	return NULL;

@@ -66,7 +66,7 @@ succeed(struct slot *me, struct group *g, uint32_t dead)
 	}
 	if (!cas(&g->g_plumber, &dead, me->sl_key))
 		return;
-	group_suspect(g, true);
+	group_suspect(g, xchg(&g->g_relinks, 0u) != 0);
 	st_rel(&g->g_parent, NULL); /* M2 half done is not done */
 	group_finish(me, g);
 	(void)xchg(&g->g_plumber, 0u);
@@ -276,6 +276,14 @@ plumb_quiesce(struct group *g)
 
 /* ---- relinking, under plumb_lock ------------------------------------------------------ */
 
+/* Around every change of links: a writer killed in between leaves them half changed. */
+static void
+relinking(queue_t *hrq, uint32_t yes)
+{
+	(void)xchg(&plumb_group(hrq)->g_relinks, yes);
+	CRASH_POINT();
+}
+
 /* Where canput looks from first .. last; the dead end looks after itself. */
 static void
 looks_at(queue_t *first, queue_t *last, bool perim)
@@ -326,6 +334,7 @@ plumb_insert(queue_t *rq)
 
 	ASSERT(hrq->q_kind & QK_HEADR);
 	ASSERT(plumb_group(hrq) == plumb_group(rq));
+	relinking(hrq, 1);
 	if (rq->q_kind & QK_DRIVER) {
 		wq->q_next = NULL;
 		hwq->q_next = wq;
@@ -340,6 +349,7 @@ plumb_insert(queue_t *rq)
 			feeds->q_next = rq;
 	}
 	plumb_resolve(hrq);
+	relinking(hrq, 0);
 }
 
 /* The stream head's read queue above q. */
@@ -360,6 +370,7 @@ plumb_remove(queue_t *rq)
 
 	ASSERT(above != NULL && above->q_next == wq);
 	IMPLY(feeds != NULL, feeds->q_next == rq);
+	relinking(hrq, 1);
 	if (rq->q_kind & QK_DRIVER) {
 		above->q_next = plumb_root->pl_deadend + 1;
 	} else if (wq->q_next == rq) {
@@ -370,6 +381,7 @@ plumb_remove(queue_t *rq)
 			feeds->q_next = rq->q_next;
 	}
 	plumb_resolve(hrq);
+	relinking(hrq, 0);
 }
 
 void
@@ -377,18 +389,22 @@ plumb_cut(queue_t *hrq)
 {
 	queue_t *q = OTHERQ(hrq);
 
+	relinking(hrq, 1);
 	while (q->q_next != NULL && q->q_next->q_stream == q->q_stream)
 		q = q->q_next;
 	q->q_next = plumb_root->pl_deadend + 1;
 	plumb_resolve(hrq);
+	relinking(hrq, 0);
 }
 
 void
 plumb_weld(queue_t *hrq, queue_t *peer)
 {
+	relinking(hrq, 1);
 	OTHERQ(hrq)->q_next = peer;
 	OTHERQ(peer)->q_next = hrq;
 	plumb_resolve(hrq);
+	relinking(hrq, 0);
 }
 
 /* ---- for open and close routines -------------------------------------------------------- */

@@ -117,14 +117,17 @@ static bool
 claim_orphan(struct slot *me, struct proc *p)
 {
 	static int64_t since[NPROC];
+	static uint32_t life[NPROC]; /* of what since was noted */
 	uint32_t embryo = PROC_EMBRYO;
 
 	if (ld_acq(&p->pr_state) != PROC_EMBRYO || !slot_gone(ld_acq(&p->pr_keeper))) {
 		st_rlx(&since[p->pr_id], (int64_t)0);
 		return false;
 	}
-	if (ld_rlx(&since[p->pr_id]) == 0)
+	if (ld_rlx(&since[p->pr_id]) == 0 || ld_rlx(&life[p->pr_id]) != ld_acq(&p->pr_life)) {
+		st_rlx(&life[p->pr_id], ld_acq(&p->pr_life));
 		st_rlx(&since[p->pr_id], plat_now());
+	}
 	if (plat_now() - ld_rlx(&since[p->pr_id]) < ORPHAN_NS ||
 	    !cas(&p->pr_state, &embryo, (uint32_t)PROC_DYING))
 		return false;

@@ -140,6 +140,7 @@ slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp)
 		s->sl_tid = plat_tid();
 		st_rel(&s->sl_key, next_key(s));
 		st_rlx(&s->sl_sleep, 0u);
+		st_rlx(&s->sl_fd, -1);
 		st_rel(&s->sl_state, SLOT_LIVE);
 		raise_top(&slot_root->sr_top, i + 1);
 		*sp = s;

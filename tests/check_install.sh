@@ -49,17 +49,21 @@ int main(void)
 }
 END
 cp "$work/hello.c" "$work/hello.cc"
-# The same with ours last, and the module headers beside libc's.
+# The same with ours last; the module headers beside libc's; and a program that
+# has DDI names of its own.
 {
 	echo '#include <unistd.h>'
 	echo '#include <sys/types.h>'
 	echo '#include <poll.h>'
-	echo '#include <curses_like.h>'
 	echo '#include <sys/ddi.h>'
 	echo '#include <sys/stream.h>'
 	cat "$work/hello.c"
 } >"$work/order.c"
-echo 'int timeout(int); int timeout(int ms) { return ms; }' >"$work/curses_like.h"
+{
+	echo 'int timeout(int); int timeout(int ms) { return ms; }'
+	echo 'int put(int); int put(int c) { return c; }'
+	cat "$work/hello.c"
+} >"$work/names.c"
 
 # run NAME COMPILER SOURCE FLAGS...: build and run it.
 run()
@@ -79,6 +83,7 @@ run()
 if [ -e "$dest$libdir/libustreams.so" ]; then
 	run shared "$CC" hello.c $libs
 	run order "$CC" order.c $libs
+	run names "$CC" names.c $libs
 	if command -v c++ >/dev/null 2>&1; then
 		run cxx c++ hello.cc $libs
 	fi
