@@ -8,8 +8,8 @@
  *     str_write        str_read                 head_write.c   head_read.c
  *        │                ▲                                    head_getmsg.c
  *   ┌────▼────────────────┴────┐
- *   │ sd_state, options, waits │  struct stdata
- *   │ write queue   read queue │  head_queue.c
+ *   │ sd_state, options, waits │  struct stdata                head_ioctl.c
+ *   │ write queue   read queue │  head_queue.c, head_opt.c     head_str.c
  *   └────┬────────────────▲────┘
  *        ▼ putnext        │ head_rput                          head_put.c
  *      modules, driver or the peer's read queue

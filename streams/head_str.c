@@ -263,7 +263,7 @@ answer_take(struct call *c, const struct turn *t, int *error)
 		*error = plat_now() >= t->t_until ? ETIME : EINTR;
 	}
 	lock_leave(c->c_me, &sd->sd_ilock);
-	if (*error != 0 && !call_same(c))
+	if (*error != 0 && c->c_fd >= 0 && !call_same(c)) /* head_tell has no descriptor */
 		*error = EBADF;
 	return mp;
 }
