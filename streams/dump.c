@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* dump.c: a stream drawn as text (ustr_dump). */
 #include "calls.h"
+#include "link.h"
 
 #include <errno.h>
 
@@ -61,7 +62,10 @@ head_dump(struct call *c, FILE *to)
 		fprintf(to, ", minor %u", ld_rlx(&sd->sd_minor));
 	flags(to, head_states, ld_rlx(&sd->sd_state));
 	fprintf(to, "\n");
-	pair(to, "stream head", head_wq(sd));
+	if (ld_acq(&sd->sd_state) & SD_PLEX)
+		fprintf(to, "  ~ below %s, link %d\n", registry_of(sd->sd_rq)->re_name,
+			link_above(sd));
+	pair(to, ld_acq(&sd->sd_state) & SD_PLEX ? "lower queues" : "stream head", head_wq(sd));
 	for (q = head_next(sd, head_wq(sd)); q != NULL; q = head_next(sd, q))
 		pair(to, registry_of(q)->re_name, q);
 	if (sd->sd_mate != NULL)

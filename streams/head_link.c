@@ -50,6 +50,8 @@
 #include <stropts.h>
 #include <string.h>
 
+#define TELL_TRIES 1000 /* a millisecond apart, while there is no memory */
+
 /* ---- switching the queues, under plumb_lock --------------------------------------------- */
 
 /* Everything unread at the head, in order, along b_next. */
@@ -458,8 +460,13 @@ head_plink(struct call *c, void *arg, int *rval)
 static int
 take_off(struct slot *me, struct link *lk, bool force, struct file **fp)
 {
-	int error = tell(me, lk, lk->lk_persist ? I_PUNLINK : I_UNLINK);
+	int cmd = lk->lk_persist ? I_PUNLINK : I_UNLINK, error = tell(me, lk, cmd);
 
+	/* A driver that is not told would send to a stream that is gone. */
+	for (int i = 0; i < TELL_TRIES && force && error == ENOSR; i++) {
+		pause_outside(me);
+		error = tell(me, lk, cmd);
+	}
 	if (error == 0 || force)
 		error = undo(me, lk, fp);
 	if (error != 0)

@@ -31,6 +31,27 @@ ok(long rc)
 	return false;
 }
 
+/* The stream linked, used from above and taken off, or left to the close. */
+static void
+linking(int below)
+{
+	int mux, id;
+	char buf[16];
+
+	if (!ok(mux = str_open("/dev/streams/clone/mux", O_RDWR | O_NONBLOCK)))
+		return;
+	if (ok(id = str_ioctl(mux, I_LINK, below))) {
+		if (ok(str_write(mux, "mux", 3)))
+			ck_assert_int_eq(str_read(mux, buf, sizeof(buf)), 3);
+		ok(str_ioctl(mux, I_UNLINK, id));
+	}
+	if (ok(id = str_ioctl(mux, I_LINK, below)))
+		ck_assert_int_eq(str_write(below, "x", 1), -1);
+	ck_assert_int_eq(str_close(mux), 0);
+	if (ok(str_write(below, "after", 5)))
+		ck_assert_int_eq(str_read(below, buf, sizeof(buf)), 5);
+}
+
 /* Every kind of call that allocates, each undone again. */
 static void
 scenario(void)
@@ -67,6 +88,7 @@ scenario(void)
 	if (ok(fd = str_open("/dev/streams/clone/echo", O_RDWR | O_NONBLOCK))) {
 		if (ok(str_write(fd, "echo", 4)))
 			ck_assert_int_eq(str_read(fd, buf, sizeof(buf)), 4);
+		linking(fd);
 		ck_assert_int_eq(str_close(fd), 0);
 	}
 }

@@ -5,6 +5,7 @@
  */
 #include "headlib.h"
 
+#include <stdio.h>
 #include <sys/ddi.h>
 #include <sys/wait.h>
 
@@ -758,6 +759,19 @@ START_TEST(a_cascade_of_multiplexors_carries_messages)
 }
 END_TEST
 
+START_TEST(a_linked_stream_is_drawn_as_such)
+{
+	char text[4096] = "", want[100];
+	FILE *f = fmemopen(text, sizeof(text), "w");
+	int id = link_to(lower);
+
+	GIVES(ustr_dump(lower, f), 0);
+	fclose(f);
+	snprintf(want, sizeof(want), "~ below tmux, link %d", id);
+	ck_assert_msg(strstr(text, want) != NULL && strstr(text, "LINKED") != NULL, "%s", text);
+}
+END_TEST
+
 /* ---- registering -------------------------------------------------------------- */
 
 START_TEST(a_lower_side_must_be_whole_and_a_drivers)
@@ -927,6 +941,7 @@ suite(void)
 	tcase_add_test(t, a_sleeping_poll_is_woken_by_linking);
 	tcase_add_test(t, modules_below_stay_in_place);
 	tcase_add_test(t, the_other_end_of_a_linked_pipe_works);
+	tcase_add_test(t, a_linked_stream_is_drawn_as_such);
 	tcase_add_test(t, a_cascade_of_multiplexors_carries_messages);
 
 	t = group(s, "registering", 20);
