@@ -172,6 +172,19 @@ START_TEST(below_the_octaves_quantiles_agree_with_gsl_exactly)
 }
 END_TEST
 
+START_TEST(quantiles_within_one_bucket_lie_as_its_values_do)
+{
+	enum { LOW = 1 << 20, WIDTH = (1 << 20) / HIST_SUB };
+
+	for (int i = 0; i < WIDTH; i += 8)
+		hist_record(&h[0], LOW + i);
+	ck_assert_uint_eq(h[0].bucket[hist_index(LOW)], WIDTH / 8);
+	for (double f = 0; f <= 1; f += 0.125)
+		ck_assert_double_eq_tol(
+		    hist_quantile(&h[0], f), LOW + f * (WIDTH - 8), WIDTH / 500.0);
+}
+END_TEST
+
 /* ---- merging ---------------------------------------------------------------------- */
 
 START_TEST(two_processes_fill_one_each_and_the_merged_one_is_that_of_all_values)
@@ -224,6 +237,7 @@ main(void)
 	tcase_add_test(tcase, what_is_out_of_range_is_counted_at_the_ends);
 	tcase_add_loop_test(tcase, quantiles_agree_with_gsl_to_the_width_of_a_bucket, 0,
 	    (int)(sizeof(distributions) / sizeof(distributions[0])));
+	tcase_add_test(tcase, quantiles_within_one_bucket_lie_as_its_values_do);
 	tcase_add_test(tcase, below_the_octaves_quantiles_agree_with_gsl_exactly);
 	tcase_add_test(
 	    tcase, two_processes_fill_one_each_and_the_merged_one_is_that_of_all_values);
