@@ -37,7 +37,7 @@
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
 
-#define IDLE_EVERY 512	   /* messages between two parts of a planted delay */
+#define IDLE_EVERY 2048	   /* messages between two parts of a planted delay */
 #define SLEEP_AHEAD 200000 /* nanoseconds; nearer than that a writer does not sleep */
 #define WRITER_SHIFT 56	   /* of the writer in a message's number */
 
