@@ -37,6 +37,7 @@ int cmd_rr(int argc, char **argv);
 int cmd_mem(int argc, char **argv);
 int cmd_open(int argc, char **argv);
 int cmd_scale(int argc, char **argv);
+int cmd_fifo(int argc, char **argv);
 /* --help, or else --version, on stdout.  EXIT_DONE. */
 int cmd_text(bool help);
 

@@ -319,7 +319,10 @@ print_table(const struct report *r)
 static void
 print_human(const struct report *r)
 {
-	print_table(r);
+	if (r->table != NULL)
+		r->table(r);
+	else
+		print_table(r);
 	putchar('\n');
 	out_roundtrips(r->probes, r->nprobes);
 	for (size_t i = 0; i < r->nnotes; i++)

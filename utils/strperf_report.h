@@ -66,6 +66,8 @@ struct report {
 	size_t nkeys;
 	double *probes; /* O: cross-CPU round trips */
 	size_t nprobes;
+	/* The results for people, if not a line for each row. */
+	void (*table)(const struct report *);
 	bool interrupted;
 	size_t progress; /* steps of a long run done */
 	int64_t began;	 /* the first of them */

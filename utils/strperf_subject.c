@@ -94,22 +94,29 @@ open_fifo_ends(const struct options *o, const char *path, int fd[2])
 	return EXIT_DONE;
 }
 
-static int
-open_fifo(const struct options *o, size_t size, int fd[2])
+int
+subject_new_fifo(int (*open_ends)(const struct options *o, const char *path, int fd[2]),
+    const struct options *o, int fd[2])
 {
 	const char *tmp = getenv("TMPDIR");
 	char dir[4000], path[4096];
 	int status;
 
-	(void)size;
 	snprintf(dir, sizeof(dir), "%s/strperf.XXXXXX", tmp == NULL ? "/tmp" : tmp);
 	if (mkdtemp(dir) == NULL)
 		return cannot(dir);
 	snprintf(path, sizeof(path), "%s/fifo", dir);
-	status = mkfifo(path, 0600) == -1 ? cannot(path) : open_fifo_ends(o, path, fd);
+	status = mkfifo(path, 0600) == -1 ? cannot(path) : open_ends(o, path, fd);
 	unlink(path);
 	rmdir(dir);
 	return status;
+}
+
+static int
+open_fifo(const struct options *o, size_t size, int fd[2])
+{
+	(void)size;
+	return subject_new_fifo(open_fifo_ends, o, fd);
 }
 
 /* ---- sockets --------------------------------------------------------------- */

@@ -52,7 +52,7 @@ const struct subject *subject_peer(size_t n);
 
 /* ---- for the files that define subjects ------------------------------------- */
 
-extern const struct subject ustreams_rw, ustreams_msg, counter_none, zeromq;
+extern const struct subject ustreams_rw, ustreams_msg, ustreams_fifo, counter_none, zeromq;
 
 /*
  * Open a stream as o asks and report the water marks of its reading end: the
@@ -60,6 +60,12 @@ extern const struct subject ustreams_rw, ustreams_msg, counter_none, zeromq;
  */
 int ustreams_try(const struct options *o, long *hiwat, long *lowat);
 
+/*
+ * Make a FIFO somewhere, have both its ends opened by this function of its path,
+ * and take its name away.  As open above.
+ */
+int subject_new_fifo(int (*open_ends)(const struct options *o, const char *path, int fd[2]),
+    const struct options *o, int fd[2]);
 int subject_finish_nothing(int fd);
 size_t subject_no_limit(const struct options *o, const char **why);
 size_t subject_always_whole(const struct options *o);

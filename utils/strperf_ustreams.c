@@ -127,6 +127,28 @@ open_stream(const struct options *o, size_t size, int fd[2])
 	return status;
 }
 
+/* Both ends of an existing FIFO; the reader first, so that nothing waits. */
+static int
+open_fifo_ends(const struct options *o, const char *path, int fd[2])
+{
+	fd[0] = str_open(path, O_RDONLY | O_NONBLOCK);
+	if (fd[0] == -1)
+		return cannot(path);
+	fd[1] = str_open(path, O_WRONLY | (o->blocking ? 0 : O_NONBLOCK));
+	if (fd[1] == -1 || (o->blocking && str_fcntl(fd[0], F_SETFL, 0) == -1)) {
+		str_close(fd[0]);
+		return cannot(path);
+	}
+	return EXIT_DONE;
+}
+
+static int
+open_fifo(const struct options *o, size_t size, int fd[2])
+{
+	(void)size;
+	return subject_new_fifo(open_fifo_ends, o, fd);
+}
+
 /* Whether this build and the options go together. */
 static int
 check_build(const struct options *o)
@@ -216,6 +238,20 @@ const struct subject ustreams_rw = {
     .whole = whole_write,
     .many = WRITE_CUT,
     .both_ways = true,
+};
+
+const struct subject ustreams_fifo = {
+    .name = "ustreams",
+    .what = "a STREAMS FIFO, str_write and str_read",
+    .open = open_fifo,
+    .read = str_read,
+    .write = str_write,
+    .poll = str_poll,
+    .finish = subject_finish_nothing,
+    .close = str_close,
+    .limit = subject_no_limit,
+    .whole = subject_byte_stream,
+    .many = WRITE_CUT,
 };
 
 const struct subject ustreams_msg = {
