@@ -19,6 +19,14 @@
 
 #include "config.h"
 
+/* The library without caches that is built beside the default one. */
+#ifdef USTR_NO_CACHES
+#undef USTR_BUFFER_CACHE
+#define USTR_BUFFER_CACHE 0
+#undef USTR_HEAD_CACHE
+#define USTR_HEAD_CACHE 0
+#endif
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
