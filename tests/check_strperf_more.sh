@@ -245,7 +245,7 @@ expect 0 "fifo"
 envelope fifo size count us us_median us_stddev over_ours
 json 'len(r) == 16 and all(len(x["samples"]) == 3 for x in r)' "fifo: cells"
 json 'all(v == "passed" for k, v in j["config"].items() if k.startswith("call_"))
-	and len([k for k in j["config"] if k.startswith("call_")]) >= 4' "fifo: calls"
+	and len([k for k in j["config"] if k.startswith("call_")]) == 6' "fifo: calls"
 # shellcheck disable=SC2086
 run $fifo --quick --sizes 64 --counts 10,100 --peers fifo
 expect 0 "fifo --quick"

@@ -147,6 +147,79 @@ try_poll(struct ends *e)
 	    : "no POLLHUP without a writer";
 }
 
+/* ---- epoll, SIGPOLL --------------------------------------------------------------------- */
+
+static int
+wait_epoll(int ep, int ms)
+{
+	struct epoll_event event;
+
+	return epoll_wait(ep, &event, 1, ms);
+}
+
+static const char *
+watch(struct ends *e, int ep, int efd)
+{
+	struct epoll_event event = {.events = EPOLLIN};
+	const char *wrong;
+
+	if (epoll_ctl(ep, EPOLL_CTL_ADD, efd, &event) == -1)
+		return "epoll does not take the event descriptor";
+	if (wait_epoll(ep, MOMENT_MS) != 0)
+		return "an empty FIFO is ready";
+	if ((wrong = send_text(e)) != NULL)
+		return wrong;
+	if (wait_epoll(ep, PATIENCE_MS) != 1)
+		return "a FIFO with data is not ready";
+	if ((wrong = receive_text(e)) != NULL)
+		return wrong;
+	for (int ms = 0; ms < PATIENCE_MS && wait_epoll(ep, 0) != 0; ms++)
+		poll(NULL, 0, 1);
+	return wait_epoll(ep, 0) == 0 ? NULL : "a FIFO that was emptied stays ready";
+}
+
+static const char *
+try_epoll(struct ends *e)
+{
+	int ep = epoll_create1(EPOLL_CLOEXEC), efd = str_eventfd(e->reader, POLLIN);
+	const char *wrong = "str_eventfd fails";
+
+	if (ep != -1 && efd != -1)
+		wrong = watch(e, ep, efd);
+	if (ep != -1)
+		close(ep);
+	return wrong;
+}
+
+static volatile sig_atomic_t polled;
+
+static void
+note_poll(int sig)
+{
+	(void)sig;
+	polled = 1;
+}
+
+static const char *
+try_sigpoll(struct ends *e)
+{
+	struct sigaction act = {.sa_handler = note_poll}, old;
+	const char *wrong = NULL;
+
+	polled = 0;
+	sigaction(SIGPOLL, &act, &old);
+	if (str_ioctl(e->reader, I_SETSIG, S_INPUT) == -1)
+		wrong = "I_SETSIG fails";
+	if (wrong == NULL && (wrong = send_text(e)) == NULL) {
+		for (int ms = 0; ms < PATIENCE_MS && !polled; ms++)
+			poll(NULL, 0, 1);
+		wrong = polled ? receive_text(e) : "no SIGPOLL comes with data";
+	}
+	str_ioctl(e->reader, I_SETSIG, 0);
+	sigaction(SIGPOLL, &old, NULL);
+	return wrong;
+}
+
 /* ---- all of them ------------------------------------------------------------------------- */
 
 static const struct trial {
@@ -157,6 +230,8 @@ static const struct trial {
     {"call_write", try_write},
     {"call_select", try_select},
     {"call_poll", try_poll},
+    {"call_epoll", try_epoll},
+    {"call_sigpoll", try_sigpoll},
 };
 
 static const char *

@@ -491,7 +491,15 @@ csv_result(const struct measured *m, const struct result *r)
 	pipe_ratio(m, r, &q);
 	out_csv_number(q.est.median, ",");
 	out_csv_number(q.est.lo, ",");
-	out_csv_number(q.est.hi, "\n");
+	out_csv_number(q.est.hi, "");
+	for (size_t i = 0; i < NELEM(latency_quantiles); i++) {
+		putchar(',');
+		out_csv_number(r->latency == NULL
+			? NAN
+			: hist_quantile(r->latency, latency_quantiles[i].f) / 1e3,
+		    "");
+	}
+	putchar('\n');
 }
 
 static void
@@ -500,7 +508,8 @@ print_csv(const struct measured *m)
 	puts(
 	    "subject,mode,cpus,size,sent,read,lost,bad,msgs_per_s,bytes_per_s,ns_per_msg,"
 	    "cpu_us_per_msg,eagain_writer,eagain_reader,ctxsw_writer,ctxsw_reader,"
-	    "slices,ours_over,ours_over_lo,ours_over_hi");
+	    "slices,ours_over,ours_over_lo,ours_over_hi,min_latency,p50_latency,p90_latency,"
+	    "p99_latency,p999_latency,max_latency");
 	for (size_t i = 0; i < m->nresults; i++)
 		if (pipe_was_run(&m->results[i]))
 			csv_result(m, &m->results[i]);
