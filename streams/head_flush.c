@@ -59,6 +59,7 @@ send_flush(struct call *c, int how, int band)
 	mblk_t *mp = allocb(2, BPRI_HI), *mine = mp != NULL ? dupb(mp) : NULL;
 	int error;
 
+	ASSERT(how > 0 && how <= FLUSHRW && band <= 255);
 	if (mine == NULL) {
 		freemsg(mp);
 		return ENOSR;

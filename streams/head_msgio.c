@@ -70,6 +70,7 @@ lower_end(const struct stdata *sd)
 
 	while (q->q_next != NULL && q->q_next->q_stream == sd && q->q_next != sd->sd_rq)
 		q = q->q_next;
+	ASSERT(q->q_stream == sd && !(q->q_kind & QK_READ));
 	return RD(q);
 }
 

@@ -34,6 +34,7 @@ readopt_valid(uint32_t opt)
 static void
 readopt_set(struct stdata *sd, uint32_t opt)
 {
+	ASSERT(readopt_valid(opt));
 	if ((opt & RPROT) == 0)
 		opt |= ld_rlx(&sd->sd_ropt) & RPROT;
 	st_rlx(&sd->sd_ropt, opt);
@@ -218,6 +219,7 @@ set_marks(struct stdata *sd, const struct stroptions *so)
 static void
 set_state(struct stdata *sd, unsigned int flags, unsigned int on, unsigned int off, uint32_t bit)
 {
+	ASSERT((bit & SD_TROUBLE) == 0);
 	if (flags & off)
 		f_and(&sd->sd_state, ~bit);
 	else if (flags & on)

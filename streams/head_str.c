@@ -64,6 +64,7 @@ static bool
 turn_free(const struct stdata *sd, const struct slot *me)
 {
 	LOCK_HELD(&sd->sd_ilock);
+	IMPLY(sd->sd_ians != NULL, sd->sd_iid != 0);
 	return sd->sd_iid == 0 || sd->sd_iasker == me->sl_key || slot_gone(sd->sd_iasker) ||
 		plat_now() >= sd->sd_iuntil;
 }
@@ -75,6 +76,7 @@ turn_clear(struct slot *me, struct stdata *sd)
 	mblk_t *late = sd->sd_ians;
 
 	LOCK_HELD(&sd->sd_ilock);
+	ASSERT(sd->sd_iid != 0);
 	sd->sd_ians = NULL;
 	sd->sd_ient = NULL;
 	st_rel(&sd->sd_iid, 0u);
@@ -191,6 +193,7 @@ reply(struct stdata *sd, mblk_t *mp, int error, mblk_t *data)
 	struct copyreq cq;
 	struct copyresp cp = { .cp_cr = &sd->sd_icr, .cp_rval = error };
 
+	ASSERT(msg_type(mp) == M_COPYIN || msg_type(mp) == M_COPYOUT);
 	memcpy(&cq, mp->b_rptr, sizeof(cq));
 	cp.cp_cmd = cq.cq_cmd;
 	cp.cp_id = cq.cq_id;
@@ -211,6 +214,7 @@ head_answer(struct stdata *sd, mblk_t *mp)
 	bool whole, mine = false;
 	uint32_t id = 0;
 
+	ASSERT(mp->b_next == NULL);
 	if (me == NULL)
 		return;
 	whole = answer_id(mp, &id) && msg_share(&mp);
@@ -291,6 +295,7 @@ question(struct call *c, const struct ask *a, uint32_t id, int *error)
 	}
 	memcpy(mp->b_wptr, &ioc, sizeof(ioc));
 	mp->b_wptr += sizeof(ioc);
+	ASSERT(mp->b_wptr <= mp->b_datap->db_lim && id != 0);
 	mp->b_datap->db_type = M_IOCTL;
 	mp->b_cont = dp;
 	*error = 0;
@@ -362,6 +367,7 @@ conclude(mblk_t *mp, mblk_t **ackp)
 	struct iocblk ioc;
 	int error;
 
+	ASSERT(msg_type(mp) == M_IOCACK || msg_type(mp) == M_IOCNAK);
 	memcpy(&ioc, mp->b_rptr, sizeof(ioc));
 	error = ioc.ioc_error;
 	if (msg_type(mp) == M_IOCNAK && error == 0)

@@ -363,6 +363,7 @@ head_insertmsg(struct call *c, const struct strbuf *ctl, const struct strbuf *da
 	error = make_sending(c, &s, &mp);
 	if (error != 0)
 		return error;
+	ASSERT(mp->b_rptr + offset + sizeof(*q) <= mp->b_wptr);
 	memcpy(mp->b_rptr + offset, q, sizeof(*q));
 	putnext(head_wq(c->c_head), mp);
 	return 0;

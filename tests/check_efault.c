@@ -9,6 +9,7 @@
 #include "headlib.h"
 
 #include <stdio.h>
+#include <sys/select.h>
 #include <sys/stat.h>
 
 static char byte[8] = "x";
@@ -374,6 +375,38 @@ out_fstat(int fd, void *bad)
 	return str_fstat(fd, bad);
 }
 
+/* What is registered here never happens. */
+static long
+out_getsig(int fd, void *bad)
+{
+	GIVES(str_ioctl(fd, I_SETSIG, S_MSG), 0);
+	return str_ioctl(fd, I_GETSIG, bad);
+}
+
+static long
+in_esetsig(int fd, void *bad)
+{
+	return str_ioctl(fd, I_ESETSIG, bad);
+}
+
+static long
+out_select(int fd, void *bad)
+{
+	struct timeval now = {0, 0};
+
+	return str_select(fd + 1, bad, NULL, NULL, &now);
+}
+
+static long
+in_select_time(int fd, void *bad)
+{
+	fd_set in;
+
+	FD_ZERO(&in);
+	FD_SET(fd, &in);
+	return str_select(fd + 1, &in, NULL, NULL, bad);
+}
+
 #define OUT_INT(name, cmd)                            \
 	static long name(int fd, void *bad)           \
 	{                                             \
@@ -446,6 +479,10 @@ static const struct pointer {
     {"I_GETMSG data buffer", out_i_getmsg_buf, OUT, NULLOK},
     {"I_GETPMSG control buffer", out_i_getpmsg_buf, OUT, NULLOK},
     {"I_LIST names", out_list, OUT, NONULL},
+    {"I_GETSIG", out_getsig, OUT, NONULL},
+    {"I_ESETSIG", in_esetsig, IN, NONULL},
+    {"str_select descriptors", out_select, BOTH, NULLOK},
+    {"str_select time", in_select_time, IN, NULLOK},
     {"str_pipe", out_pipe, OUT, NONULL},
     {"str_fstat", out_fstat, OUT, NONULL},
     {"I_NREAD", out_nread, OUT, NONULL},
