@@ -59,6 +59,10 @@ good "strerr -d appends to a file a day" run 0 "$strerr" -n 1 -d "$dir" -w 'firs
 good "strerr -d appends to a file a day again" run 0 "$strerr" -n 1 -d "$dir" -w 'second'
 cat "$dir"/error.[01][0-9]-[0-3][0-9] >"$dir/out"
 good "the file has both lines" [ "$(grep -c -e ' first$' -e ' second$' "$dir/out")" = 2 ]
+good "strerr takes the directory from USTREAMS_LOGDIR" \
+	run 0 env USTREAMS_LOGDIR="$dir" "$strerr" -n 1 -w 'third'
+cat "$dir"/error.[01][0-9]-[0-3][0-9] >"$dir/out"
+good "the file has its line" says ' third$'
 good "strerr -d of no directory fails with 1" run 1 "$strerr" -n 1 -d "$dir/none" -w x
 good "strerr -d names the file it cannot open" complains "$dir/none/error"
 good "a message the administrator need not know runs no command" \

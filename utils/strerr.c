@@ -4,7 +4,8 @@
  *
  * The line is the one administrators know:
  *   <number> <hh:mm:ss> <ticks> <flags T F N> <module> <sub-id> <text>
- * With a directory the lines go to a file a day, error.mm-dd.
+ * With a directory the lines go to a file a day, error.mm-dd, which strclean
+ * removes when it is old.
  */
 #include "logreader.h"
 
@@ -29,7 +30,8 @@ static const char usage[] =
 	"Be the error logger: write a line for each error message of the log.\n"
 	"  -c, --command=COMMAND  run it for each message the administrator is to be\n"
 	"                         told of, with the line as its input\n"
-	"  -d, --directory=DIR    append to DIR/error.mm-dd, not the standard output\n"
+	"  -d, --directory=DIR    append to DIR/error.mm-dd, not the standard output;\n"
+	"                         USTREAMS_LOGDIR unless given\n"
 	"  -n, --count=N          end after N messages\n"
 	"  -w, --write=TEXT       log the text as an error first\n"
 	"      --help             this text\n"
@@ -136,6 +138,7 @@ main(int argc, char **argv)
 	int status;
 
 	logreader_name = "strerr";
+	opts.directory = secure_getenv("USTREAMS_LOGDIR");
 	status = read_options(argc, argv);
 	if (status >= 0)
 		return status;
