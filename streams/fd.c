@@ -111,18 +111,32 @@ step_out(struct call *c)
 	return call_reenter(c);
 }
 
+NOINLINE int
+call_refused(struct slot *me)
+{
+	f_or(&me->sl_after, (uint32_t)AFTER_AGAIN);
+	return EDEADLK;
+}
+
 NOINLINE bool
 call_after(struct slot *me, bool timed)
 {
 	bool ends = false;
 
-	plumb_later(me);
-	while (me->sl_after & AFTER_EVENTS) {
-		me->sl_after &= ~(uint32_t)AFTER_EVENTS;
+	for (;;) {
+		uint32_t what = xchg(&me->sl_after, 0u);
+
+		if (what == 0)
+			return ends;
+		if (what & AFTER_PERIMS)
+			plumb_later(me);
+		if (what & AFTER_AGAIN)
+			sigdue_again();
+		if (what & AFTER_OTHERS)
+			(void)sigdue_take(me->sl_pslot);
 		ends |= sigdue_raise(me, timed);
 		eventfd_update();
 	}
-	return ends;
 }
 
 /* Outside, about to sleep: what this call has caused comes first. */
@@ -130,7 +144,7 @@ static int
 before_sleep(struct slot *me, bool timed)
 {
 	helper_needed();
-	return unlikely(me->sl_after != 0) && call_after(me, timed) ? EINTR : 0;
+	return unlikely(ld_rlx(&me->sl_after) != 0) && call_after(me, timed) ? EINTR : 0;
 }
 
 int

@@ -89,6 +89,8 @@ fd_entry(struct proc *p, int fd)
 /* Not a stream of ours: EBADF, or ENOSTR for an open kernel descriptor. */
 int fd_foreign(int fd);
 int call_enter_slow(struct call *c, int fd);
+/* This thread is in a call already: EDEADLK, and the signal comes again after it. */
+int call_refused(struct slot *me);
 
 /* E1..E3.  0; ENOSTR or EBADF (not a stream); EDEADLK; or why there is no slot. */
 INLINE int
@@ -100,7 +102,7 @@ call_enter(struct call *c, int fd)
 	if (unlikely(me == NULL || me->sl_pslot != slot_proc()))
 		return call_enter_slow(c, fd);
 	if (unlikely(ld_rlx(&me->sl_home) != NULL))
-		return EDEADLK;
+		return call_refused(me);
 	e = fd_entry(me->sl_pslot, fd);
 	if (unlikely(e == NULL || (c->c_file = ld_acq(&e->fe_file)) == NULL)) /* E1 */
 		return fd_foreign(fd);
@@ -127,7 +129,7 @@ bool call_after(struct slot *me, bool timed);
 INLINE void
 call_over(struct slot *me)
 {
-	if (unlikely(me->sl_after != 0))
+	if (unlikely(ld_rlx(&me->sl_after) != 0))
 		(void)call_after(me, false);
 }
 

@@ -249,7 +249,7 @@ make(struct call *c, short events, int *fd)
 		st_rel(&own.first, fw);
 	}
 	(void)xchg(&fw->fw_reg->sr_due, 1u); /* V1: what was before counts as well */
-	c->c_me->sl_after |= AFTER_EVENTS;
+	f_or(&c->c_me->sl_after, (uint32_t)AFTER_EVENTS);
 	*fd = fw->fw_eventfd;
 	return 0;
 }

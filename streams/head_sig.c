@@ -97,7 +97,7 @@ tell(struct slot *me, struct hit *h)
 	else if (h->h_proc != slot_proc())
 		proc_ring(h->h_proc);
 	else if (sigdue_soon(me))
-		me->sl_after |= AFTER_EVENTS;
+		f_or(&me->sl_after, (uint32_t)AFTER_EVENTS);
 	else
 		helper_call();
 }

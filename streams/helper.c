@@ -39,6 +39,21 @@ struct round {
 	int64_t r_due;	/* when a callback is to run, or -1 */
 };
 
+/* Those that other processes left; soon, if a thread is in the way. */
+static void
+raise_signals(struct proc *p, struct round *r)
+{
+	static uint32_t tries;
+	enum sigdue_served did = sigdue_serve(slot_tls, p, ld_rlx(&tries));
+	int64_t soon;
+
+	r->r_raised = did == SIGDUE_RAISED;
+	st_rlx(&tries, did == SIGDUE_LATER ? ld_rlx(&tries) + 1 : 0);
+	soon = did == SIGDUE_LATER ? plat_now() + NS_PER_MS : -1;
+	if (soon >= 0 && (r->r_due < 0 || soon < r->r_due))
+		r->r_due = soon;
+}
+
 /* H2: all of it once. */
 static struct round
 chores(struct proc *p)
@@ -52,7 +67,7 @@ chores(struct proc *p)
 	bell_answer();
 	r.r_due = callback_run();
 	eventfd_update();
-	r.r_raised = sigdue_take(p);
+	raise_signals(p, &r);
 	call_over(slot_tls); /* what all this caused */
 	return r;
 }

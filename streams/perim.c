@@ -141,7 +141,7 @@ postpone(struct slot *me, struct perim *p)
 		return;
 	p->pe_next = me->sl_later;
 	me->sl_later = p;
-	me->sl_after |= AFTER_PERIMS;
+	f_or(&me->sl_after, (uint32_t)AFTER_PERIMS);
 }
 
 /*

@@ -119,7 +119,7 @@ plumb_later(struct slot *me)
 		(void)xchg(&p->pe_later, 0u);
 		perim_kick(me, p);
 	}
-	me->sl_after &= ~(uint32_t)AFTER_PERIMS;
+	f_and(&me->sl_after, ~(uint32_t)AFTER_PERIMS);
 }
 
 int

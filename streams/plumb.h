@@ -68,7 +68,7 @@ plumb_left(struct slot *me, struct group *g)
 	if (unlikely(runq_pending(&g->g_run)))
 		(void)plumb_run(me, g);
 	st_rel(&me->sl_home, NULL);
-	return unlikely(me->sl_after != 0);
+	return unlikely(ld_rlx(&me->sl_after) != 0);
 }
 
 /* P3, the perimeters drained; what else is to be done is left to the end of the call. */

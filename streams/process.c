@@ -104,7 +104,7 @@ thread_begins(struct proc *p)
 	if (error != 0)
 		return error;
 	s->sl_later = NULL;
-	s->sl_after = 0;
+	st_rlx(&s->sl_after, 0u);
 	s->sl_nsigs = 0;
 	s->sl_nheld = 0;
 	cache_attach(s);

@@ -12,6 +12,10 @@
 #define LIFE_AT 48
 #define LIFE_MASK 0xffff
 
+#define RECENT 8	      /* words remembered */
+#define FRESH_NS 100000000    /* how long */
+#define PATIENCE 20	      /* times to wait for a thread to leave its call */
+
 _Static_assert(SIGDUE_KINDS <= 16, "a kind has four bits");
 _Static_assert(_NSIG <= 128, "a signal number has seven");
 
@@ -63,7 +67,7 @@ raise_word(uint64_t word)
 static bool
 note_own(struct slot *me, uint64_t word)
 {
-	me->sl_after |= AFTER_EVENTS;
+	f_or(&me->sl_after, (uint32_t)AFTER_EVENTS);
 	for (uint32_t i = 0; i < me->sl_nsigs; i++)
 		if (me->sl_sig[i] == word)
 			return true;
@@ -97,6 +101,34 @@ sigdue_post(struct slot *me, struct proc *p, uint32_t life, const struct sigdue 
 		helper_call();
 	else
 		proc_ring(p);
+}
+
+/* ---- a handler that was refused ---------------------------------------------------------- */
+
+/* Words raised to the process at large lately, which may have hit a thread in a call. */
+static uint64_t recent[RECENT];
+static int64_t recent_at; /* when the last one was */
+
+static void
+remember(uint64_t word)
+{
+	static uint32_t next;
+
+	(void)xchg(&recent[faa(&next, 1u) % RECENT], word);
+	st_rel(&recent_at, plat_now());
+}
+
+void
+sigdue_again(void)
+{
+	bool fresh = plat_now() - ld_acq(&recent_at) < FRESH_NS;
+
+	for (int i = 0; i < RECENT; i++) {
+		uint64_t word = xchg(&recent[i], (uint64_t)0);
+
+		if (word != 0 && fresh)
+			raise_word(word);
+	}
 }
 
 /* ---- raising ------------------------------------------------------------------------ */
@@ -149,7 +181,47 @@ sigdue_take(struct proc *p)
 		if (word == 0 || word >> LIFE_AT != (ld_rlx(&p->pr_life) & LIFE_MASK))
 			continue;
 		any = true;
+		remember(word);
 		raise_word(word);
 	}
 	return take_over(p) || any;
+}
+
+/* Ask every thread of p that is in a call to raise them when it leaves: is there one? */
+static bool
+ask_threads(const struct proc *p, const struct slot *me)
+{
+	uint32_t top = ld_acq(&slot_root->sr_top);
+	bool any = false;
+
+	for (uint32_t i = 1; i < top; i++) {
+		struct slot *s = slot_at(i);
+
+		if (s == NULL || s == me || ld_acq(&s->sl_pslot) != p ||
+		    ld_acq(&s->sl_state) != SLOT_LIVE || ld_seq(&s->sl_home) == NULL)
+			continue;
+		f_or(&s->sl_after, (uint32_t)AFTER_OTHERS);
+		any = true;
+	}
+	return any;
+}
+
+static bool
+waiting(const struct proc *p)
+{
+	bool any = ld_seq(&p->pr_sigover) != 0;
+
+	for (int i = 0; i < PROC_SIGS; i++)
+		any |= ld_seq(&p->pr_sig[i]) != 0;
+	return any;
+}
+
+enum sigdue_served
+sigdue_serve(struct slot *me, struct proc *p, unsigned int tries)
+{
+	if (!waiting(p))
+		return SIGDUE_NONE;
+	if (tries < PATIENCE && ask_threads(p, me))
+		return SIGDUE_LATER;
+	return sigdue_take(p) ? SIGDUE_RAISED : SIGDUE_NONE;
 }

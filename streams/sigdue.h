@@ -20,6 +20,13 @@
  * life is the count of the process slot's lives: a word left for a process that
  * has died is dropped by the slot's next holder.
  *
+ * The helper does not know which thread the kernel will interrupt.  Are threads
+ * in calls, it asks them to raise the signals when they leave (AFTER_OTHERS),
+ * and looks again in a millisecond; if none is, it raises them.  A thread that
+ * enters a call in between may still be hit there: its handler's calls are
+ * refused with EDEADLK, and the signal is raised again when the call is over
+ * (AFTER_AGAIN).
+ *
  * invariant 1: a word is in sl_sig only of a thread of the target, which raises
  *   it before it returns to the program or sleeps (AFTER_EVENTS).
  * invariant 2: words of pr_sig are put by compare-and-swap on 0 and taken by an
@@ -71,5 +78,14 @@ void sigdue_post(struct slot *me, struct proc *p, uint32_t life, const struct si
 bool sigdue_raise(struct slot *me, bool timed);
 /* Raise what other processes left for this one; were there any? */
 bool sigdue_take(struct proc *p);
+/*
+ * The same for who is in no call himself, while other threads may be: those are
+ * asked to do it when they leave.  SIGDUE_LATER: serve again in a millisecond,
+ * tries being the times in a row that this was the answer.
+ */
+enum sigdue_served { SIGDUE_NONE, SIGDUE_RAISED, SIGDUE_LATER };
+enum sigdue_served sigdue_serve(struct slot *me, struct proc *p, unsigned int tries);
+/* A handler found its thread in a call (EDEADLK), which is over now. */
+void sigdue_again(void);
 
 #endif

@@ -71,7 +71,7 @@ struct slot {
 	struct file *sl_file[HANDS]; /* O  files whose references this thread changes */
 	uint64_t sl_filegen[HANDS]; /* O  their f_gen: the address may be used again */
 	int sl_fd;		/* O  descriptor of the last call, or -1 */
-	uint32_t sl_after;	/* O  AFTER_*: what to do once outside */
+	uint32_t sl_after;	/* A  AFTER_*: what to do once outside */
 	uint32_t sl_nheld;	/* O  locks held, debug level 2 */
 	struct {
 		const void *h_lock;
@@ -87,9 +87,11 @@ struct slot {
 enum { SLOT_FREE, SLOT_CLAIMED, SLOT_LIVE };
 #define SLOT_CLAIM(p) (SLOT_CLAIMED | (p)->pr_id << 8)
 
-/* sl_after: perimeters to drain (sl_later); signals to raise, eventfds to set. */
-#define AFTER_PERIMS 0x01
-#define AFTER_EVENTS 0x02
+/* sl_after */
+#define AFTER_PERIMS 0x01 /* perimeters to drain (sl_later) */
+#define AFTER_EVENTS 0x02 /* own signals to raise, eventfds to set */
+#define AFTER_OTHERS 0x04 /* signals that other processes left for this one */
+#define AFTER_AGAIN 0x08  /* a handler was refused with EDEADLK */
 
 /* sl_sleep: not at all; on that word; in poll(2), by a bell (bell.h). */
 enum { SLEEP_NOT, SLEEP_FUTEX, SLEEP_POLL };

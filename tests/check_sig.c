@@ -839,6 +839,58 @@ START_TEST(another_process_causes_the_event)
 }
 END_TEST
 
+/* One at a time, so that each has a signal of its own to be read by. */
+static int
+write_some(void *arg)
+{
+	for (int i = 0; i < MANY; i++) {
+		if (str_write(*(int *)arg, "x", 1) != 1)
+			return 1;
+		if (i % 4 == 0)
+			msleep(1);
+	}
+	return 0;
+}
+
+static void
+read_what_is_there(int sig)
+{
+	int e = errno;
+	char c;
+
+	(void)sig;
+	while (str_read(handler_fd, &c, 1) == 1)
+		handler_read++;
+	errno = e;
+}
+
+/* The thread is in some call nearly all the time; nothing is left unread. */
+START_TEST(a_handler_that_interrupted_a_call_is_not_in_vain)
+{
+	struct sigaction sa = {.sa_handler = read_what_is_there, .sa_flags = SA_RESTART};
+	long until = now_ms() + SOON;
+	int p[2], busy[2];
+	pid_t pid;
+	char c;
+
+	make_pipe(p);
+	make_pipe(busy);
+	handler_fd = p[0];
+	handler_read = 0;
+	sigaction(SIGPOLL, &sa, NULL);
+	GIVES(str_ioctl(p[0], I_SETSIG, S_INPUT), 0);
+	pid = child(write_some, &p[1]);
+	while (handler_read < MANY && now_ms() < until) {
+		GIVES(str_write(busy[0], "x", 1), 1);
+		GIVES(str_read(busy[1], &c, 1), 1);
+	}
+	ck_assert_int_eq(handler_read, MANY);
+	ck_assert_int_eq(reap(pid, SOON), 0);
+	close_pipe(busy);
+	close_pipe(p);
+}
+END_TEST
+
 START_TEST(a_registration_is_not_inherited)
 {
 	int p[2];
@@ -1130,6 +1182,7 @@ main(void)
 		tcase_add_test(tc, the_default_action_ends_the_process);
 		tc = group(s, "processes", 60);
 		tcase_add_test(tc, another_process_causes_the_event);
+		tcase_add_test(tc, a_handler_that_interrupted_a_call_is_not_in_vain);
 		tcase_add_test(tc, a_registration_is_not_inherited);
 		tcase_add_test(tc, a_process_that_only_computes_is_told);
 		tcase_add_test(tc, one_process_registers_another);
