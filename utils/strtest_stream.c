@@ -175,6 +175,22 @@ do_isastream(struct run *r, const struct command *c, struct outcome *o)
 	out_call(o, isastream(arg_fd(r, c, 0)));
 }
 
+/* ---- streams on names -------------------------------------------------------------------- */
+
+static void
+do_fattach(struct run *r, const struct command *c, struct outcome *o)
+{
+	const char *path = key_pointer(r, c, "at", arg_word(r, c, 1));
+
+	out_call(o, fattach(arg_fd(r, c, 0), path));
+}
+
+static void
+do_fdetach(struct run *r, const struct command *c, struct outcome *o)
+{
+	out_call(o, fdetach(key_pointer(r, c, "at", arg_word(r, c, 0))));
+}
+
 /* ---- names of files ------------------------------------------------------------------- */
 
 static void
@@ -214,6 +230,8 @@ static const struct form forms[] = {
     {"fstat", do_fstat, "H", "at:I", "mode", NULL, 0},
     {"lseek", do_lseek, "H I I?", NULL, NULL, NULL, 0},
     {"isastream", do_isastream, "H", NULL, NULL, NULL, 0},
+    {"fattach", do_fattach, "H W", "at:I", NULL, NULL, 0},
+    {"fdetach", do_fdetach, "W", "at:I", NULL, NULL, 0},
     {"kopen", do_kopen, "N W I?", NULL, NULL, NULL, 0},
     {"eventfd", do_eventfd, "H I N", NULL, NULL, NULL, 0},
     {"kpipe", do_kpipe, "N N", NULL, NULL, NULL, 0},
