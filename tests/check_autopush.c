@@ -192,6 +192,30 @@ START_TEST(another_user_may_look_but_not_set)
 }
 END_TEST
 
+/* What is below the anchor is not popped without privilege. */
+static int
+pops_as_nobody(void *arg)
+{
+	int fd;
+
+	(void)arg;
+	NEED(seteuid(65534) == 0);
+	NEED((fd = str_open("/dev/streams/clone/echo", O_RDWR)) >= 0);
+	NEED(str_ioctl(fd, I_POP, 0) == 0);
+	NEED(str_ioctl(fd, I_POP, 0) == -1 && errno == EPERM);
+	NEED(str_ioctl(fd, I_LIST, NULL) == 3);
+	return 0;
+}
+
+START_TEST(an_anchor_in_the_list_holds)
+{
+	if (!can_fork() || geteuid() != 0)
+		return;
+	GIVES(set_lines("echo -1 0 nullmod pipemod anchor nullmod"), 0);
+	GIVES(reap(child(pops_as_nobody, NULL), 10000), 0);
+}
+END_TEST
+
 START_TEST(what_is_set_goes_with_the_driver)
 {
 	unsigned int major;
@@ -277,6 +301,7 @@ suite(void)
 	t = group(s, "kernel side", 30);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, another_user_may_look_but_not_set);
+	tcase_add_test(t, an_anchor_in_the_list_holds);
 	tcase_add_test(t, what_is_set_goes_with_the_driver);
 	tcase_add_test(t, a_module_that_cannot_be_opened_undoes_the_open);
 	tcase_add_test(t, threads_set_and_clear_while_devices_are_opened);
