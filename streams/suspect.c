@@ -129,6 +129,7 @@ suspect_resolve(struct slot *me)
 		}
 		plumb_into(me, head_group(f->f_head));
 		salvage_condemn(f->f_head);
+		(void)head_unlinkall(me, f->f_head, false); /* it will not be closed */
 		plumb_exit(me);
 	}
 }
