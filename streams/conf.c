@@ -6,7 +6,7 @@ extern struct streamtab pipeinfo, echoinfo, nulsinfo;
 extern struct streamtab cloneinfo, loopinfo, muxinfo, sadinfo;
 extern struct streamtab loginfo;
 extern struct streamtab pipemodinfo, nullmodinfo, testmodinfo, srvmodinfo, bufmodinfo;
-extern struct streamtab fifoinfo;
+extern struct streamtab fifoinfo, connldinfo;
 
 const struct conf conf_table[] = {
 	{ "pipemod", &pipemodinfo, D_MP, false },
@@ -15,6 +15,7 @@ const struct conf conf_table[] = {
 	{ "bufmod", &bufmodinfo, D_MP | D_MTQPAIR, false },
 	{ "testmod", &testmodinfo, D_MP | D_MTQPAIR, false },
 	{ "pipe", &pipeinfo, D_MP | USTR_INDEPENDENT, true },
+	{ "connld", &connldinfo, D_MP, false },
 	{ "fifo", &fifoinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "echo", &echoinfo, D_MP | USTR_INDEPENDENT, true },
 	{ "nuls", &nulsinfo, D_MP | USTR_INDEPENDENT, true },

@@ -360,6 +360,29 @@ fd_giveup(struct file *f)
 }
 
 void
+fd_ref(struct file *f)
+{
+	ASSERT(ld_rlx(&f->f_ref) > 0);
+	hands_on(slot_tls, HAND_NEW, f);
+	(void)faa(&f->f_ref, 1u);
+}
+
+void
+fd_rele_later(struct file *f)
+{
+	if (fas(&f->f_ref, 1u) != 1)
+		return;
+	unclosed_add(f);
+	helper_poke();
+}
+
+void
+fd_inhand(struct file *f)
+{
+	hands_on(slot_tls, HAND_NEW, f);
+}
+
+void
 fd_keep(void)
 {
 	hands_off(slot_tls, HAND_NEW);
@@ -583,6 +606,7 @@ fd_close(int fd, bool drain)
 		return EBADF;
 	plat_close(fd);
 	fd_rele(f, drain);
+	fd_unclosed(); /* streams that its queues held */
 	return 0;
 }
 

@@ -185,6 +185,12 @@ int fd_init(struct proc *p);
 struct file *fd_file(struct stdata *sd, int oflag);
 /* The one reference to a new file is given up; it may have no f_head yet. */
 void fd_giveup(struct file *f);
+/* One reference more, by who has one already; and in hand. */
+void fd_ref(struct file *f);
+/* Anywhere, inside a group too: the close, if it comes to that, is left to others. */
+void fd_rele_later(struct file *f);
+/* f is in hand again, after something else was. */
+void fd_inhand(struct file *f);
 /* What the thread has in hand (salvage.h, F1) is kept by something else now. */
 void fd_keep(void);
 /* The thread ends, perhaps cancelled in an open: what it has in hand is given up. */

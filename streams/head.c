@@ -419,3 +419,11 @@ head_pipe(struct stdata *sd[2])
 	pipe_join(sd[0]->sd_rq, sd[1]->sd_rq);
 	return 0;
 }
+
+void
+head_unpipe(struct stdata *sd[2])
+{
+	ASSERT(sd[0]->sd_opens == 0 && sd[1]->sd_opens == 0);
+	head_free(sd[0]);
+	head_free(sd[1]);
+}

@@ -195,8 +195,9 @@ int head_plumb_enter(struct call *c);
 int head_plumb_take(struct call *c, struct stdata *sd);
 void head_enter(struct slot *me, struct stdata *sd);
 void head_plumb_leave(struct stdata *sd);
-/* Two welded heads: 0, ENOSR. */
+/* Two welded heads: 0, ENOSR; and away again, if nobody ever opened them. */
 int head_pipe(struct stdata *sd[2]);
+void head_unpipe(struct stdata *sd[2]);
 /* Inside the group, as sd_plumber: 0 or an errno. */
 int head_push(struct slot *me, struct stdata *sd, const char *name, int oflag);
 int head_pop(struct call *c);
@@ -315,6 +316,8 @@ hq_class(const mblk_t *mp)
 }
 /* Anything there?  Needs no lock; true may be stale, false is not. */
 bool hq_any(queue_t *q);
+/* Put back the first message, just taken and kept, before its equals. */
+void hq_unget(struct slot *me, struct stdata *sd, mblk_t *mp);
 /* Drop messages, as flushq and flushband (band < 0: all). */
 void hq_flush(struct stdata *sd, int flag, int band);
 /* Messages there, and the first one (under the reader lock). */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* head_attach.c: attaching, detaching, and opening what is attached. */
 #include "head_attach.h"
+#include "head_connect.h"
 #include "head_fifo.h"
 
 #include <unistd.h>
@@ -107,7 +108,9 @@ int
 attach_open(const struct plat_path *pp, int denied, int oflag, struct file *f, bool *there)
 {
 	struct slot *me = slot_self();
+	struct stdata *replaced;
 	struct node *nd;
+	int error;
 
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	nd = node_find(pp, NODE_ATTACH);
@@ -123,5 +126,12 @@ attach_open(const struct plat_path *pp, int denied, int oflag, struct file *f, b
 		return EINVAL;
 	if (f->f_head->sd_kind == HEAD_FIFO)
 		return fifo_enter(f, oflag);
-	return head_reopen(f->f_head, oflag);
+	error = head_reopen(f->f_head, oflag);
+	replaced = connect_result();
+	if (replaced != NULL) {
+		head_abandon(f->f_head);
+		f->f_head = replaced;
+		fd_inhand(f);
+	}
+	return error;
 }

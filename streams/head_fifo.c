@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* head_fifo.c: opening and leaving FIFOs; labels as in head_fifo.h. */
 #include "head_fifo.h"
+#include "head_sig.h"
 #include "helper.h"
 
 #include <poll.h>
@@ -196,6 +197,7 @@ fifo_enter(struct file *f, int oflag)
 	if (error != 0)
 		return error;
 	head_wake(f->f_head); /* V2 */
+	head_event(f->f_head, S_CLEARED, 0);
 	return mt.mt_due && !(oflag & O_NONBLOCK) ? meet(me, &mt) : 0;
 }
 
@@ -206,6 +208,7 @@ fifo_leave(struct file *f)
 {
 	struct slot *me = slot_self();
 	struct stdata *sd = f->f_head;
+	bool ended;
 
 	if (me == NULL)
 		return;
@@ -215,11 +218,13 @@ fifo_leave(struct file *f)
 	IMPLY(f->f_side & FIFO_WRITES, sd->sd_writers > 0);
 	if ((f->f_side & FIFO_READS) && --sd->sd_readers == 0)
 		f_or(&sd->sd_state, SD_BROKEN);
-	if ((f->f_side & FIFO_WRITES) && --sd->sd_writers == 0)
+	ended = (f->f_side & FIFO_WRITES) && --sd->sd_writers == 0;
+	if (ended)
 		f_or(&sd->sd_state, SD_NOWRITER);
 	f->f_side = 0;
 	lock_leave(me, &registry->rg_lock);
 	head_wake(sd);
+	head_event(sd, ended ? S_HANGUP : S_CLEARED, 0);
 }
 
 /* A reader is told of the end only if there has been a beginning. */

@@ -332,6 +332,47 @@ hq_drop(struct slot *me, queue_t *q, mblk_t *mp)
 		want_room(q);
 }
 
+/* In the reader's list, before the first that is not more urgent. */
+static void
+link_front(queue_t *q, mblk_t *mp)
+{
+	mblk_t *at = q->q_rfirst;
+
+	while (at != NULL && queue_class(at) > queue_class(mp))
+		at = at->b_next;
+	mp->b_next = at;
+	mp->b_prev = at != NULL ? at->b_prev : q->q_rlast;
+	if (mp->b_prev != NULL)
+		mp->b_prev->b_next = mp;
+	else
+		st_rlx(&q->q_rfirst, mp);
+	if (at != NULL)
+		at->b_prev = mp;
+	else
+		q->q_rlast = mp;
+}
+
+void
+hq_unget(struct slot *me, struct stdata *sd, mblk_t *mp)
+{
+	queue_t *q = sd->sd_rq;
+	unsigned int class = queue_class(mp);
+	size_t bytes, blocks;
+
+	msg_weigh(mp, &bytes, &blocks);
+	hq_lock(me, q);
+	(void)take(me, q);
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	if (class == 0 || class == 256)
+		total_in(q, bytes, blocks);
+	else
+		band_add(band_find(q, class), bytes, blocks);
+	lock_leave(me, &q->q_lock);
+	link_front(q, mp);
+	hq_unlock(me, q);
+	wait_wake(&sd->sd_rwait);
+}
+
 /* ---- looking and flushing ------------------------------------------------------------------ */
 
 size_t

@@ -9,6 +9,7 @@
 #include "fd.h"
 #include "head_sig.h"
 #include "msg.h"
+#include "passfd.h"
 #include "sigdue.h"
 
 #include <errno.h>
@@ -65,6 +66,7 @@ chores(struct proc *p)
 	fd_unclosed();
 	msg_ext_due();
 	bell_answer();
+	passfd_serve();
 	r.r_due = callback_run();
 	eventfd_update();
 	raise_signals(p, &r);

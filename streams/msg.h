@@ -46,6 +46,7 @@
 
 #define DB_EXT 1	/* db_flags: memory of esballoc() */
 #define DB_HEAP 2	/* buffer from the heap */
+#define DB_PASS 4	/* buffer holds a descriptor: msg_pass_hook */
 #define PARTS_SLOW 0x80 /* db_parts: not for the fast path of freeb() */
 
 /* What put procedures see when the type has been judged. */
@@ -60,6 +61,13 @@ void msg_swapdata(mblk_t *a, mblk_t *b);
 mblk_t *msg_wrap(unsigned char *buf, size_t size, unsigned int flags, uintptr_t frtn);
 /* The last reference to external memory is gone; dp's object dies after. */
 void msg_ext_free(dblk_t *dp);
+/*
+ * As esballoc for arena memory, with further flags: the routine runs in this
+ * process, wherever the block is freed.  NULL without memory.
+ */
+mblk_t *msg_ext_wrap(unsigned char *buf, size_t size, unsigned int flags, frtn_t *frtn);
+/* Upwards: the last reference to a buffer of DB_PASS is gone. */
+extern void (*msg_pass_hook)(void *buf);
 /* True if every block of mp is sound (debug level 3). */
 bool msg_valid(const mblk_t *mp);
 

@@ -217,6 +217,8 @@ data_rele(struct slot *me, dblk_t *dp)
 		heap_free(dp->db_base, (size_t)(dp->db_lim - dp->db_base));
 	if (dp->db_flags & DB_EXT)
 		msg_ext_free(dp);
+	if (dp->db_flags & DB_PASS)
+		msg_pass_hook(dp->db_base);
 	if (dp->db_flags != 0)
 		f_and(&dp->db_parts, (unsigned char)~PARTS_SLOW);
 	part_rele(me, dp);

@@ -115,9 +115,11 @@ freeb(mblk_t *mp)
 			memset(dp->db_base, POISON, DEBUG_ON(3) || dp->db_lim - dp->db_base < 16 ?
 				(size_t)(dp->db_lim - dp->db_base) : 16);
 		blk_free(dp->db_base, (size_t)(dp->db_lim - dp->db_base));
-	} else {
+	} else if (dp->db_flags & DB_EXT) {
 		msg_ext_free(dp);
 	}
+	if (dp->db_flags & DB_PASS)
+		msg_pass_hook(dp->db_base);
 	blk_free(dp, sizeof(*dp));
 }
 

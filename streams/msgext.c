@@ -21,6 +21,8 @@ static struct {
 	size_t free;	/* first free index; a free slot holds the next one */
 } table = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
+void (*msg_pass_hook)(void *buf);
+
 static size_t
 table_put(frtn_t *frtn)
 {
@@ -62,23 +64,35 @@ table_take(size_t i)
 	return frtn;
 }
 
+/* Whose routine it is: the process slot's number and, of its life, 16 bits. */
+static uintptr_t
+owner_of(const struct proc *p)
+{
+	return (uintptr_t)(uint16_t)ld_rlx(&p->pr_life) << 48 | (uintptr_t)p->pr_id << 32;
+}
+
 mblk_t *
-esballoc(unsigned char *base, size_t size, unsigned int pri, frtn_t *frtn)
+msg_ext_wrap(unsigned char *buf, size_t size, unsigned int flags, frtn_t *frtn)
 {
 	struct slot *me = slot_self();
+	size_t i = me != NULL ? table_put(frtn) : 0;
 	mblk_t *mp;
-	size_t i;
 
-	(void)pri;
-	if (me == NULL || base == NULL || frtn == NULL || frtn->free_func == NULL)
-		return NULL;
-	i = table_put(frtn);
 	if (i == 0)
 		return NULL;
-	mp = msg_wrap(base, size, DB_EXT, (uintptr_t)me->sl_proc << 32 | i);
+	mp = msg_wrap(buf, size, DB_EXT | flags, owner_of(me->sl_pslot) | i);
 	if (mp == NULL)
 		table_take(i);
 	return mp;
+}
+
+mblk_t *
+esballoc(unsigned char *base, size_t size, unsigned int pri, frtn_t *frtn)
+{
+	(void)pri;
+	if (base == NULL || frtn == NULL || frtn->free_func == NULL)
+		return NULL;
+	return msg_ext_wrap(base, size, 0, frtn);
 }
 
 static bool
@@ -117,35 +131,37 @@ msg_share_slow(mblk_t **mpp)
 	return true;
 }
 
-/* Leave the routine's index to its process.  Nothing to do if it is dead. */
+/* Leave the routine to its process.  Nothing to do if that is dead. */
 static void
-leave_for(uint32_t proc, uint32_t index)
+leave_for(uintptr_t owner, uint32_t index)
 {
-	struct proc *p = slot_procat(proc);
+	struct proc *p = slot_procat((uint32_t)(owner >> 32) & 0xffff);
 	uint32_t at;
 
-	if (p == NULL || ld_acq(&p->pr_state) != PROC_LIVE)
+	if (p == NULL)
 		return;
-	for (at = 0;; at = (at + 1) % PROC_DUE) {
+	for (at = 0; ld_acq(&p->pr_state) == PROC_LIVE && owner_of(p) == owner;
+	     at = (at + 1) % PROC_DUE) {
 		uint32_t none = 0;
 
-		if (cas(&p->pr_due[at], &none, index))
+		if (cas(&p->pr_due[at], &none, index)) {
+			proc_ring(p);
 			return;
+		}
 		if (at == PROC_DUE - 1)
 			plat_nap(1000);
-		if (ld_acq(&p->pr_state) != PROC_LIVE)
-			return;
 	}
 }
 
 void
 msg_ext_free(dblk_t *dp)
 {
-	uint32_t proc = (uint32_t)(dp->db_frtn >> 32), index = (uint32_t)dp->db_frtn;
+	uintptr_t owner = dp->db_frtn & ~(uintptr_t)UINT32_MAX;
+	uint32_t index = (uint32_t)dp->db_frtn;
 	frtn_t *frtn;
 
-	if (proc != slot_tls->sl_proc) {
-		leave_for(proc, index);
+	if (owner != owner_of(slot_tls->sl_pslot)) {
+		leave_for(owner, index);
 		return;
 	}
 	frtn = table_take(index);

@@ -26,6 +26,7 @@
 #include "head_sig.h"
 #include "heap.h"
 #include "helper.h"
+#include "passfp.h"
 #include "putnext.h"
 #include "strlog.h"
 #include "tune.h"
@@ -260,6 +261,7 @@ furnish(void)
 	tune_apply();
 	head_init_process();
 	salvage_init();
+	passfp_init();
 	return registry_init();
 }
 
@@ -345,6 +347,7 @@ before_fork(void)
 	forking.embryo = NULL;
 	if (up) {
 		eventfd_lock();
+		passfd_lock();
 		msg_ext_lock();
 		callout_lock();
 	}
@@ -413,6 +416,7 @@ after_fork_parent(void)
 	if (up) {
 		callout_unlock();
 		msg_ext_unlock();
+		passfd_unlock();
 		eventfd_unlock();
 	}
 	pthread_mutex_unlock(&up_lock);
@@ -433,6 +437,7 @@ after_fork_child(void)
 	callout_child();
 	callout_unlock();
 	msg_ext_unlock();
+	passfd_forget();
 	eventfd_unlock();
 	eventfd_child();
 	arena_forked();

@@ -27,6 +27,9 @@ streamio flush_all, flush_band;
 /* head_msgio.c: messages by ioctl. */
 streamio msgio_getmsg, msgio_getpmsg, msgio_putmsg, msgio_putpmsg, msgio_fdinsert;
 
+/* head_passfp.c */
+streamio passfp_send, passfp_receive;
+
 /* head_str.c */
 streamio head_str;
 

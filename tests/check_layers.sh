@@ -5,7 +5,7 @@
 #   streams/   a file includes headers of its own or lower levels only (table)
 #   modules/, drivers/
 #              <sys/...> of ours and system headers; <sys/strsubr.h> only the
-#              drivers that are part of the stream head's business
+#              ones that are part of the stream head's business
 #   utils/     public headers, and utils' own in quotes
 #   include/   nothing of the framework; <sys/strsubr.h> nowhere
 set -eu
@@ -24,7 +24,8 @@ levels='
 7 callout bufcall
 8 callback group perim putnext plumb
 9 registry strlog conf modload autopush link
-10 head head_* node calls streamio receive fd process reap salvage suspect helper sigdue sigreg tune dump ustreams
+10 head head_* calls streamio receive fd process reap salvage suspect helper sigdue sigreg tune dump ustreams
+10 node passfd passfp
 '
 head_drivers='pipe fifo sad log clone connld'
 # Our headers that are not below sys/.
@@ -88,8 +89,8 @@ function check_module(quoted, name)
 		complain("\"" name "\": modules and drivers include only <sys/...>")
 	else if (name in own || name ~ /^(streams|modules|drivers|utils|tests)\//)
 		complain("<" name ">: modules and drivers include only <sys/...>")
-	else if (name == "sys/strsubr.h" && !(file ~ /^drivers\// && stem_of(file) in head_driver))
-		complain("<sys/strsubr.h> is for the drivers" names)
+	else if (name == "sys/strsubr.h" && !(stem_of(file) in head_driver))
+		complain("<sys/strsubr.h> is only for" names)
 }
 
 function check_util(quoted, name)

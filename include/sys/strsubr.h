@@ -30,6 +30,13 @@ int strlog_submit(const struct log_ctl *lc, const char *text, size_t n);
 
 /* Join two new stream heads to a pipe: drivers/pipe.c. */
 void pipe_join(queue_t *a, queue_t *b);
+/*
+ * For an open routine: is q on a stream that is one end of a pipe?  And let the
+ * opener have a new pipe instead of it, whose other end is sent down WR(q) as
+ * M_PASSFP: 0, EAGAIN (no room there), ENOSR, ENXIO (nobody there).
+ */
+int strispipe(queue_t *q);
+int strconnect(queue_t *q);
 /* Make a new stream head (its read queue) a FIFO: drivers/fifo.c. */
 void fifo_join(queue_t *q);
 
