@@ -82,6 +82,18 @@ refused(const struct stdata *sd, int oflag)
 		(sd == NULL || sd->sd_readers == 0);
 }
 
+/* The node of that name; the name of one that was given up is free again. */
+static struct node *
+lookup(const struct plat_path *pp)
+{
+	struct node *nd = node_find(pp, NODE_FIFO);
+
+	if (nd == NULL || !(ld_acq(&nd->nd_head->sd_state) & SD_DAMAGED))
+		return nd;
+	node_remove(nd);
+	return NULL;
+}
+
 /*
  * Refer f to the FIFO of that name, made if it was not there: 0, ENXIO, ENOSR.
  * It is kept by f from now on, but f is no reader or writer of it yet.
@@ -94,7 +106,7 @@ hold(struct slot *me, const struct plat_path *pp, int oflag, struct file *f)
 
 	while (error == EAGAIN) {
 		lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
-		nd = node_find(pp, NODE_FIFO);
+		nd = lookup(pp);
 		if (refused(nd != NULL ? nd->nd_head : NULL, oflag)) {
 			error = ENXIO;
 		} else if (nd != NULL || fresh != NULL) {

@@ -37,6 +37,7 @@ node_add(struct node *nd)
 	ASSERT(node_find(&nd->nd_path, nd->nd_kind) == NULL);
 	nd->nd_next = *link;
 	*link = nd;
+	nd->nd_listed = true;
 }
 
 void
@@ -45,11 +46,12 @@ node_remove(struct node *nd)
 	struct node **link = chain(&nd->nd_path);
 
 	LOCK_HELD(&registry->rg_lock);
-	while (*link != NULL && *link != nd)
+	if (!nd->nd_listed)
+		return;
+	while (*link != nd)
 		link = &(*link)->nd_next;
-	ASSERT(*link == nd);
-	if (*link == nd)
-		*link = nd->nd_next;
+	*link = nd->nd_next;
+	nd->nd_listed = false;
 }
 
 struct node *

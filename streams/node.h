@@ -17,7 +17,8 @@
  *
  *   invariant 1: the table holds at most one node of a kind for a key;
  *   invariant 2: the head of a node in the table is not SD_CLOSING: it leaves
- *     the table in the critical section that closes it.
+ *     the table in the critical section that closes it.  A FIFO that is
+ *     SD_DAMAGED leaves it before the next open, which makes a new one.
  *
  * Everything here is guarded by the registry lock, which also guards sd_opens.
  */
@@ -35,7 +36,7 @@ struct node {
 	struct stdata *nd_head;	/* R  where it leads */
 	struct file *nd_file;	/* R  the attachment's open file, NULL of a FIFO */
 	uint32_t nd_kind;	/* C  NODE_* */
-	uint32_t nd_spare;
+	uint32_t nd_listed;	/* R  in the table */
 };
 
 /* The path of FIFO device number minor. */
@@ -44,6 +45,7 @@ struct node {
 /* Each with the registry lock held.  The node, or NULL. */
 struct node *node_find(const struct plat_path *pp, uint32_t kind);
 void node_add(struct node *nd);
+/* Out of the table, if it is there. */
 void node_remove(struct node *nd);
 
 /* A node not in the table, or NULL without memory; and away again. */
