@@ -50,6 +50,12 @@ shown()
 	printf '```\n\n'
 }
 
+# shown_table ARGUMENT...: the same, of strperf compare only its last table.
+shown_table()
+{
+	shown "$@" | awk '/^median of the ratios/ { table = 1 } NR <= 3 || table || /^!/'
+}
+
 # field NAME FILE: the value of a column in the last line of a CSV file.
 field()
 {
@@ -103,7 +109,7 @@ row()
 	awk -v label="$1" -v form="$2" -v a="$(cat "$work/median.without")" \
 		-v b="$(cat "$work/median.with")" 'BEGIN {
 		printf "| %s | " form " | " form " | %+.0f %% |\n", label, a, b,
-			a > 0 ? (b / a - 1) * 100 : 0 }'
+			(a > 0 ? (b / a - 1) * 100 : 0) }'
 }
 
 # load: processor time and response time of both builds at the same load.
@@ -132,7 +138,7 @@ experiment1()
 	shown compare $builds -- pipe --sizes 1,64,4096 --duration "$compare_seconds" \
 		--interval "$compare_slice"
 	load
-	shown compare $builds -- open --duration "$compare_slice"
+	shown_table compare $builds -- open --duration "$compare_slice"
 }
 
 experiment2()
@@ -157,11 +163,16 @@ experiment4()
 
 experiment5()
 {
-	for build in a b; do
-		for turn in $samples; do
+	# In turns, a b b a: what drifts meets both alike.
+	: >"$work/a"
+	: >"$work/b"
+	for turn in $samples; do
+		order='a b'
+		[ $((turn % 2)) = 1 ] || order='b a'
+		for build in $order; do
 			"$strperf" pipe --sizes 64 --duration "$sample_seconds" \
-				--interval "$sample_seconds" --raw 2>/dev/null
-		done >"$work/$build"
+				--interval "$sample_seconds" --raw 2>/dev/null >>"$work/$build"
+		done
 	done
 	(
 		cd "$work"
