@@ -296,6 +296,28 @@ do_getband(int fd)
 }
 
 static long
+do_recvfd(int fd)
+{
+	struct strrecvfd rf;
+
+	return str_ioctl(fd, I_RECVFD, &rf);
+}
+
+static long
+do_e_recvfd(int fd)
+{
+	struct strrecvfd rf;
+
+	return str_ioctl(fd, I_E_RECVFD, &rf);
+}
+
+static long
+do_sendfd(int fd)
+{
+	return str_ioctl(fd, I_SENDFD, spare);
+}
+
+static long
 do_serropt(int fd)
 {
 	return str_ioctl(fd, I_SERROPT, 0);
@@ -483,6 +505,9 @@ static const struct op {
     {"str_getmblk", do_getmblk, READS_EMPTY, RMODE, MSG, 0},
     {"I_GETMSG", do_i_getmsg, READS_EMPTY, RMODE, IOCTL, 0},
     {"I_GETPMSG", do_i_getpmsg, READS_EMPTY, RMODE, IOCTL, 0},
+    {"I_RECVFD", do_recvfd, {-ENXIO, -E, -EAGAIN, -E, -EINVAL, -ENXIO}, RMODE, IOCTL, 0},
+    {"I_E_RECVFD", do_e_recvfd, {-ENXIO, -E, -EAGAIN, -E, -EINVAL, -ENXIO}, RMODE, IOCTL, 0},
+    {"I_SENDFD", do_sendfd, {-ENXIO, 0, -E, -E, -EINVAL, -ENXIO}, WMODE, IOCTL, 0},
     {"I_SERROPT", do_serropt, CHANGES, NOMODE, IOCTL, 0},
     {"I_ANCHOR", do_anchor, CHANGES, NOMODE, IOCTL, 0},
     {"I_LOOK", do_look, ALWAYS(0), NOMODE, IOCTL, 0},
