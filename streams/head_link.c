@@ -162,15 +162,21 @@ come_back(struct link *lk)
 {
 	struct stdata *sd = lk->lk_lower;
 	queue_t *rq = sd->sd_rq, *wq = OTHERQ(rq);
-	mblk_t *up = take_queued(rq), *down = take_queued(wq);
+	mblk_t *up = NULL, *down = NULL;
+	/* Still, or again, the head's: somebody was killed on the way. */
+	bool below = (rq->q_kind & QK_HEADR) == 0;
 
-	for (int i = 0; i < 2; i++) {
-		strip(&rq[i]);
-		rq[i].q_ptr = NULL;
-		rq[i].q_perim = NULL;
+	if (below) {
+		up = take_queued(rq);
+		down = take_queued(wq);
+		strip(rq);
+		strip(wq);
 	}
 	CRASH_POINT();
-	head_setup(rq);
+	rq->q_ptr = wq->q_ptr = NULL;
+	rq->q_perim = wq->q_perim = NULL;
+	if (below)
+		head_setup(rq);
 	CRASH_POINT();
 	for (int i = 0; i < 2; i++)
 		marks_restore(&lk->lk_marks[i], &rq[i]);
