@@ -74,16 +74,22 @@ take_unread(struct slot *me, struct stdata *sd)
 	return first;
 }
 
-/* Everything on a lower queue, then what is parked for it. */
+/*
+ * Everything on a lower queue, then what is parked for it.  The counts are not
+ * looked at: strip() begins anew, and who was killed may have left them wrong.
+ */
 static mblk_t *
-take_queued(queue_t *q)
+take_queued(struct slot *me, queue_t *q)
 {
-	mblk_t *mp, *first = NULL, **last = &first;
+	mblk_t *first, **last = &first;
 
-	while ((mp = getq(q)) != NULL) {
-		*last = mp;
-		last = &mp->b_next;
-	}
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	first = q->q_first;
+	st_rlx(&q->q_first, NULL);
+	q->q_last = NULL;
+	lock_leave(me, &q->q_lock);
+	for (; *last != NULL; last = &(*last)->b_next)
+		(*last)->b_prev = NULL;
 	*last = perim_forget(q);
 	return first;
 }
@@ -158,7 +164,7 @@ go_below(struct slot *me, struct link *lk)
 
 /* L6. */
 static void
-come_back(struct link *lk)
+come_back(struct slot *me, struct link *lk)
 {
 	struct stdata *sd = lk->lk_lower;
 	queue_t *rq = sd->sd_rq, *wq = OTHERQ(rq);
@@ -167,8 +173,8 @@ come_back(struct link *lk)
 	bool below = (rq->q_kind & QK_HEADR) == 0;
 
 	if (below) {
-		up = take_queued(rq);
-		down = take_queued(wq);
+		up = take_queued(me, rq);
+		down = take_queued(me, wq);
 		strip(rq);
 		strip(wq);
 	}
@@ -245,7 +251,7 @@ undo(struct slot *me, struct link *lk, struct file **fp)
 	if (!plumb_try(me))
 		return ETIME;
 	if (ld_acq(&lk->lk_lower->sd_state) & SD_PLEX)
-		come_back(lk);
+		come_back(me, lk);
 	plumb_unlock(me);
 	CRASH_POINT();
 	*fp = lk->lk_file;
