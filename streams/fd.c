@@ -455,17 +455,33 @@ entry_clear(struct proc *p, struct fdent *e)
 	return f;
 }
 
+/* Make the placeholder anew, unless another thread just has: 0 or an errno. */
+static int
+make_placeholder(int old)
+{
+	struct slot *me = slot_tls;
+	int error = 0, fd;
+
+	lock_enter(me, &me->sl_pslot->pr_lock, RANK_PROC);
+	if (ld_rlx(&placeholder) == old) {
+		fd = plat_raise(plat_placeholder());
+		error = fd < 0 ? errno : plat_identify(fd, &placeholder_id);
+		st_rel(&placeholder, error == 0 ? fd : -1);
+	}
+	lock_leave(me, &me->sl_pslot->pr_lock);
+	return error;
+}
+
 /* The placeholder, made on first use: 0 or an errno. */
 static int
 have_placeholder(void)
 {
-	if (placeholder >= 0 && plat_same(placeholder, &placeholder_id))
+	int fd = ld_acq(&placeholder);
+
+	if (fd >= 0 && plat_same(fd, &placeholder_id))
 		return 0;
 	/* Never made, or somebody closed it and the number may be his by now. */
-	placeholder = plat_raise(plat_placeholder());
-	if (placeholder < 0)
-		return errno;
-	return plat_identify(placeholder, &placeholder_id);
+	return make_placeholder(fd);
 }
 
 /* A descriptor number of our own: it or -errno. */
@@ -476,7 +492,7 @@ reserve(int min)
 
 	if (error != 0)
 		return -error;
-	fd = plat_dupfd(placeholder, min);
+	fd = plat_dupfd(ld_rlx(&placeholder), min);
 	return fd < 0 ? -errno : fd;
 }
 
@@ -585,7 +601,7 @@ fd_dup2(int fd, int to)
 	old = entry_clear(me->sl_pslot, e);
 	if (old != NULL)
 		fd_rele(old, true);
-	if (plat_dup2(placeholder, to) < 0) {
+	if (plat_dup2(ld_rlx(&placeholder), to) < 0) {
 		error = errno;
 		fd_rele(f, false);
 		return -error;
