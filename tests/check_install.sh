@@ -61,7 +61,6 @@ cp "$work/hello.c" "$work/hello.cc"
 } >"$work/order.c"
 {
 	echo 'int timeout(int); int timeout(int ms) { return ms; }'
-	echo 'int put(int); int put(int c) { return c; }'
 	cat "$work/hello.c"
 } >"$work/names.c"
 
