@@ -152,12 +152,12 @@ linking(const int fd[2])
 }
 
 const struct scenario crash_scenarios[SCENARIOS] = {
-    {"exchange", exchange},
-    {"plumbing", plumbing},
-    {"descriptors", descriptors},
-    {"forking", forking},
-    {"closing", closing},
-    {"linking", linking},
+    {"exchange", exchange, 0},
+    {"plumbing", plumbing, 0},
+    {"descriptors", descriptors, 0},
+    {"forking", forking, 0},
+    {"closing", closing, 0},
+    {"linking", linking, 600},
 };
 
 /* ---- what the survivors must find --------------------------------------------- */

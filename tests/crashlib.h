@@ -18,6 +18,11 @@ extern struct streamtab crash_tab;
 struct scenario {
 	const char *s_name;
 	void (*s_do)(const int fd[2]);
+	/*
+	 * Points at most, 0: until the victim comes to its end.  Streams of mux that
+	 * were lost with their files stay with the driver, and each is a point more.
+	 */
+	long s_most;
 };
 extern const struct scenario crash_scenarios[SCENARIOS];
 

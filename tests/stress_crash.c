@@ -104,7 +104,7 @@ deaths(const struct scenario *s, bool sole, long step, const int other[2])
 	long n, slow = 0, alive = 0, start = stress_now();
 	struct ustr_memstat before, after;
 
-	for (n = 1; n < 100000; n += step) {
+	for (n = 1; n < (s->s_most != 0 ? s->s_most : 100000); n += step) {
 		if (n == 1 + 8 * step)
 			ustr_memstat(&before);
 		alarm(60);
