@@ -611,7 +611,7 @@ END_TEST
 
 /* ---- ping-pong: no wake-up is lost -------------------------------------- */
 
-enum { ROUNDS = 20000 };
+enum { ROUNDS = 5000 };
 
 /* Wait with str_poll, take the byte, answer; the rounds that were made. */
 static int
