@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 
 enum { PIPES = 8, LANES = 2 * PIPES, HANDS = 4 };
-enum { HIWAT = 1000, LOWAT = 200, MUST_PLUMB_MS = 5000 };
+enum { HIWAT = 1000, LOWAT = 200, MUST_PLUMB_MS = 20000 };
 
 /* ---- the module ----------------------------------------------------------- */
 
