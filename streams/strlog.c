@@ -107,7 +107,7 @@ traced(const struct trace_ids *ti, const struct log_ctl *ctl)
 {
 	return (ti->ti_mid == -1 || ti->ti_mid == ctl->mid) &&
 	    (ti->ti_sid == -1 || ti->ti_sid == ctl->sid) &&
-	    (ti->ti_level == -1 || ctl->level <= ti->ti_level);
+	    ((signed char)ti->ti_level == -1 || ctl->level <= ti->ti_level);
 }
 
 /* Under lg_lock: has the class a reader, and does he want this one? */

@@ -407,9 +407,14 @@ if command -v git >/dev/null; then
 	cd project
 	STRPERF=$strperf TMPDIR=$work/tmp
 	export STRPERF TMPDIR
-	status=0
-	"$strperf" compare HEAD~1 HEAD --mode $mode --sizes 64 --interval 0.03 --rounds 8 \
-		--metric cpu_us_per_msg --fail-if 'slower>10%' >../out 2>../err || status=$?
+	# A busy machine may hide even that much: then with more pairs.
+	for rounds in 8 16 32; do
+		status=0
+		"$strperf" compare HEAD~1 HEAD --mode $mode --sizes 64 --interval 0.03 \
+			--rounds $rounds --metric cpu_us_per_msg --fail-if 'slower>10%' \
+			>../out 2>../err || status=$?
+		[ $status != 1 ] || break
+	done
 	cd ..
 	expect 1 "two commits, the second one slower"
 	prints "B over A" "two commits"
