@@ -271,6 +271,15 @@ open_fifo(struct regent *re, const struct devname *dn, int oflag, struct file *f
 	return fifo_open(&pp, oflag, f);
 }
 
+/* What open(2) refuses of anything that is there and is no directory: 0 or an errno. */
+static int
+judge_flags(int oflag)
+{
+	if ((oflag & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL))
+		return EEXIST;
+	return oflag & O_DIRECTORY ? ENOTDIR : 0;
+}
+
 static int
 open_device(const char *name, int oflag, struct file *f)
 {
@@ -284,6 +293,11 @@ open_device(const char *name, int oflag, struct file *f)
 	re = registry_hold(dn.dn_driver, dn.dn_len, REG_DRIVER);
 	if (re == NULL)
 		return ENOENT;
+	error = judge_flags(oflag);
+	if (error != 0) {
+		registry_rele(re);
+		return error;
+	}
 	if (strcmp(re->re_name, "fifo") == 0)
 		return open_fifo(re, &dn, oflag, f);
 	error = open_minor(re, &dn, oflag, f, &joined);
@@ -297,10 +311,13 @@ open_path(const char *path, int oflag, struct file *f)
 {
 	struct plat_path pp;
 	int denied, error = plat_pathfind(path, oflag, &pp, &denied);
+	int refused = judge_flags(oflag);
 	bool there;
 
 	if (error != 0)
 		return error;
+	if (refused != 0)
+		denied = refused;
 	error = attach_open(&pp, denied, oflag, f, &there);
 	if (there)
 		return error;

@@ -195,8 +195,10 @@ head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe)
 	    (error = report(sd, &sd->sd_rderr, SD_RDERR, RERRNONPERSIST)) != 0)
 		return error;
 	if ((state & SD_WRERR) && (minds & ACC_WRERR)) {
-		*sigpipe |= (minds & ACC_SIGPIPE) && (ld_rlx(&sd->sd_wopt) & SNDPIPE);
-		return report(sd, &sd->sd_wrerr, SD_WRERR, WERRNONPERSIST);
+		error = report(sd, &sd->sd_wrerr, SD_WRERR, WERRNONPERSIST);
+		*sigpipe |= error != 0 && (minds & ACC_SIGPIPE) &&
+			(ld_rlx(&sd->sd_wopt) & SNDPIPE);
+		return error;
 	}
 	return 0;
 }

@@ -216,8 +216,10 @@ judge(struct call *c, struct reading *rd, mblk_t *mp)
 {
 	unsigned char type = msg_type(mp);
 
+	if (rd->rd_got > 0 && (mp->b_flag & MSGMARK))
+		return SP_STOP;
 	if (type == M_DATA)
-		return rd->rd_got > 0 && (mp->b_flag & MSGMARK) ? SP_STOP : SP_READ;
+		return SP_READ;
 	if (type != M_PASSFP && (rd->rd_opt & RPROTDAT))
 		return SP_READ;
 	if (type != M_PASSFP && (rd->rd_opt & RPROTDIS)) {

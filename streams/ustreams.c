@@ -315,8 +315,11 @@ int
 str_putmblk(int fd, mblk_t *mp)
 {
 	struct call c;
-	int error = mp == NULL ? EINVAL : call_enter(&c, fd);
+	int error;
 
+	if (unlikely((intptr_t)mp <= 0)) /* no address of a program */
+		return fail(mp == NULL ? EINVAL : EFAULT);
+	error = call_enter(&c, fd);
 	if (unlikely(error != 0))
 		return fail(error);
 	error = head_putmblk(&c, mp);

@@ -126,9 +126,9 @@ refuses 1 'nosuch: no such module'
 run strchg -f "$work/nosuch" echo
 refuses 1 'No such file'
 run strchg echo
-refuses 2 'what is to be done\? legal'
+refuses 2 'what is to be done\?; legal'
 run strchg -p -h nullmod echo
-refuses 2 'one thing at a time'
+refuses 2 'one thing at a time; legal'
 run strchg -a echo
 refuses 2 'what is to be done'
 run strchg -h nullmod -a echo

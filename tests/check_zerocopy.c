@@ -293,6 +293,8 @@ START_TEST(bad_arguments_are_refused_and_lose_nothing)
 	make_pipe(p);
 	ck_assert_int_eq(str_putmblk(p[0], NULL), -1);
 	ck_assert_msg(errno == EFAULT || errno == EINVAL, "%s", ename(errno));
+	FAILS(str_putmblk(p[0], (mblk_t *)-1), EFAULT);
+	FAILS(str_putmblk(p[0], (mblk_t *)-4096), EFAULT);
 	GIVES(str_write(p[0], "kept", 4), 4);
 	FAILS(str_getmblk(p[1], NULL), EFAULT);
 	FAILS(str_getmblk(p[1], (mblk_t **)-1), EFAULT);

@@ -151,7 +151,7 @@ main(int argc, char **argv)
 		return status;
 	wrong = contradiction(&q, argc - optind);
 	if (wrong != NULL) {
-		tool_complain("%s %s", wrong, legal);
+		tool_complain("%s; %s", wrong, legal);
 		return TOOL_USAGE;
 	}
 	fd = tool_open(argv[optind]);

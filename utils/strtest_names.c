@@ -55,7 +55,7 @@ static const struct constant constants[] = {
     C(MSGMARK), C(MSGNOLOOP), C(MSGDELIM),
     /* files */
     C(O_RDONLY), C(O_WRONLY), C(O_RDWR), C(O_NONBLOCK), C(O_CREAT), C(O_TRUNC), C(O_EXCL),
-    C(O_CLOEXEC), C(O_APPEND), C(O_ACCMODE), C(F_GETFL), C(F_SETFL), C(F_GETFD),
+    C(O_CLOEXEC), C(O_APPEND), C(O_DIRECTORY), C(O_ACCMODE), C(F_GETFL), C(F_SETFL), C(F_GETFD),
     C(F_SETFD), C(F_DUPFD), C(F_DUPFD_CLOEXEC), C(F_GETLK), C(FD_CLOEXEC), C(S_IFIFO),
     C(S_IFCHR), C(S_IFREG), C(SEEK_SET), C(SEEK_CUR), C(SEEK_END),
     /* events, with and without POLL */
