@@ -268,6 +268,35 @@ run pipe --mode $mode --duration 0.05 --sizes 1..10 --csv
 expect 0 "a sweep"
 [ "$(wc -l <"$work/out")" = 6 ] && pass || fail "a sweep: not five sizes"
 
+# ---- standard output -------------------------------------------------------------------------
+# full COMMAND...: what a full disk does to the results.
+full()
+{
+	status=0
+	"$@" >/dev/full 2>"$work/err" || status=$?
+	expect 1 "$* on a full disk"
+	says "could not be written" "$* on a full disk"
+}
+full "$strperf" mem --sizes 64 --rounds 1 --count 100
+full "$strperf" --help
+printf '1\n2\n3\n' >"$work/numbers"
+full "$strperf" compare "$work/numbers" "$work/numbers"
+{
+	status=0
+	sleep 0.1
+	"$strperf" mem --sizes 64 --rounds 2 --count 100 2>"$work/err" || status=$?
+	echo "$status" >"$work/status"
+} | :
+status=$(cat "$work/status")
+expect 0 "a reader that left"
+if [ -s "$work/err" ]; then fail "complaint about a reader that left"; else pass; fi
+
+# ---- the modules that can be pushed -----------------------------------------------------------
+run pipe --mode $mode --push frob
+for module in pipemod nullmod bufmod srvmod testmod; do
+	says $module "an unknown module: the legal ones"
+done
+
 # ---- pictures ------------------------------------------------------------------------------
 # picture WHAT LABEL ARGUMENT...: the run draws an SVG that parses and has the label.
 picture()
@@ -298,6 +327,16 @@ if command -v gnuplot >/dev/null; then
 		pipe --mode $mode --duration 0.1 --sizes 1,64
 	picture "pipe --rate" ustreams \
 		pipe --mode $mode --duration 0.2 --sizes 64 --rate 5000
+	refuses --plot mem --json --plot "$work/nowhere/p.svg"
+	refuses --plot open --plot /dev/full/p.png
+	# A gnuplot that fails leaves the results alone.
+	mkdir "$work/bin"
+	printf '#!/bin/sh\nexec cat\n' >"$work/bin/gnuplot"
+	chmod +x "$work/bin/gnuplot"
+	PATH=$work/bin:$PATH run mem --sizes 64 --rounds 2 --count 100 --csv \
+		--plot "$work/none.svg"
+	says "could not draw" "gnuplot fails"
+	if grep -q "^set " "$work/out"; then fail "gnuplot writes on stdout"; else pass; fi
 else
 	echo "gnuplot is missing: no pictures"
 fi

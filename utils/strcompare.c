@@ -12,5 +12,5 @@ main(int argc, char **argv)
 {
 	complain_as("strcompare");
 	intr_init();
-	return cmd_strcompare(argc, argv);
+	return results_written(cmd_strcompare(argc, argv));
 }

@@ -10,5 +10,5 @@
 int
 main(int argc, char **argv)
 {
-	return commands_main(argc, argv);
+	return results_written(commands_main(argc, argv));
 }

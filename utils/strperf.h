@@ -24,6 +24,12 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The name that stands there: "strperf" unless set. */
 void complain_as(const char *name);
 
+/*
+ * The status to exit with: EXIT_FAILED for EXIT_DONE if stdout took not all of the
+ * results, unless its reader wanted no more.
+ */
+int results_written(int status);
+
 /* All of strperf: find the command and run it.  The exit status. */
 int commands_main(int argc, char **argv);
 

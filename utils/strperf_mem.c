@@ -345,16 +345,20 @@ judge_fairness(struct mem *m)
 	const struct series *three =
 	    find(m, TEST_THREE, &allocator_malloc, FAIR_SIZE);
 	struct estimate e;
+	char interval[64] = "no interval";
 	bool cached = strstr(ustr_version(), "buffer_cache=yes") != NULL;
 	bool glibc = strncmp(malloc_library(), "libc.so", 7) == 0;
 
-	if (block == NULL || three == NULL || block->n == 0)
+	if (block == NULL || three == NULL || block->n == 0 || three->n == 0)
 		return;
-	e = stats_paired_ratio(block->ns, three->ns, three->n);
+	e = stats_paired_ratio(
+	    block->ns, three->ns, block->n < three->n ? block->n : three->n);
+	if (e.method != STATS_NONE)
+		snprintf(interval, sizeof(interval), "%.2f to %.2f", e.lo, e.hi);
 	report_note(&m->report,
-	    "fairness: allocb(%d) and freeb take %.2f x (%.2f to %.2f) three malloc and "
+	    "fairness: allocb(%d) and freeb take %.2f x (%s) three malloc and "
 	    "free: %s",
-	    FAIR_SIZE, e.median, e.lo, e.hi,
+	    FAIR_SIZE, e.median, interval,
 	    cached		? "the limit of 1.5 is for the build without buffer cache"
 		: !glibc	? "no verdict, as malloc is not glibc's"
 		: e.median > FAIR ? "UNFAIR, 1.5 is the limit"

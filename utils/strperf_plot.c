@@ -11,6 +11,7 @@
 #include "strperf_plot.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,6 +65,21 @@ gnuplot_found(void)
 	return found;
 }
 
+/* Whether the picture can be written where it is wanted; makes no file. */
+static bool
+writable(const char *file)
+{
+	bool there = access(file, F_OK) == 0;
+	int fd = open(file, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+
+	if (fd == -1)
+		return false;
+	close(fd);
+	if (!there)
+		unlink(file);
+	return true;
+}
+
 int
 plot_check(const char *file)
 {
@@ -73,10 +89,17 @@ plot_check(const char *file)
 		    file);
 		return EXIT_USAGE;
 	}
-	if (!gnuplot_found())
+	if (!gnuplot_found()) {
 		complain("--plot: gnuplot is not installed (Debian package gnuplot-nox): "
 			 "%s will not be drawn",
 		    file);
+		return EXIT_DONE;
+	}
+	if (!writable(file)) {
+		complain("--plot: %s: %s; legal: a file that can be written", file,
+		    strerror(errno));
+		return EXIT_USAGE;
+	}
 	return EXIT_DONE;
 }
 
@@ -102,12 +125,18 @@ put_setting(FILE *f, const char *what, const char *text)
 	putc('\n', f);
 }
 
-/* Start gnuplot and say what stands around the picture.  NULL: it is not there. */
+/*
+ * Start gnuplot and say what stands around the picture.  NULL: it is not there.
+ * When gnuplot cannot write its file it draws on its standard output, which is for
+ * results alone.
+ */
 static FILE *
 begin(const char *file, const struct plot_frame *frame)
 {
 	const struct ending *ending = find_ending(file);
-	FILE *f = ending == NULL || !gnuplot_found() ? NULL : popen("gnuplot", "w");
+	FILE *f = ending == NULL || !gnuplot_found()
+	    ? NULL
+	    : popen("exec gnuplot >/dev/null", "w");
 
 	if (f == NULL)
 		return NULL;

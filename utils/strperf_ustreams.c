@@ -23,7 +23,8 @@
 #define WRITE_CUT 65536 /* str_write() makes no larger message */
 
 /* Modules of this package, to name in the line about an unknown one. */
-static const char *const own_modules[] = {"pipemod", "nullmod"};
+static const char *const own_modules[] = {
+    "pipemod", "nullmod", "bufmod", "srvmod", "testmod"};
 
 /* ---- setting up ------------------------------------------------------------ */
 
