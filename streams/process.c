@@ -425,6 +425,21 @@ after_fork_parent(void)
 		helper_needed();
 }
 
+/* A child in a process group that is told of events needs who raises them. */
+static void
+start_if_told(void)
+{
+	sigset_t all, old;
+
+	if (ld_rlx(&slot_root->sr_groups) == 0 || slot_proc() == NULL)
+		return;
+	/* A handler that calls in here must not find the helper's lock taken below it. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	helper_start();
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+}
+
 static void
 after_fork_child(void)
 {
@@ -453,6 +468,7 @@ after_fork_child(void)
 		st_rlx(&slot_wipe->w_proc, NULL); /* as if made behind our back */
 	plat_close(forking.claim[0]);
 	plat_close(forking.claim[1]);
+	start_if_told();
 }
 
 /* ---- exit ---------------------------------------------------------------------------------------- */

@@ -264,6 +264,7 @@ target(struct call *c, pid_t pid, struct sigreg *who)
 
 	if (pid < 0) {
 		*who = (struct sigreg){ .sr_kind = SIGREG_GROUP, .sr_pid = -pid, .sr_fd = -1 };
+		st_rlx(&slot_root->sr_groups, 1u); /* a child starts its helper */
 		return sigreg_each(-pid, NULL, NULL) > 0 ? 0 : ESRCH;
 	}
 	if (p == NULL)

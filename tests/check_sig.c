@@ -1081,6 +1081,31 @@ START_TEST(every_process_of_a_group_is_told)
 }
 END_TEST
 
+/* The child calls nothing that sleeps, is refused or registers. */
+START_TEST(a_child_made_after_its_group_was_registered_is_told)
+{
+	struct board *b = make_board();
+	struct strsigset ss = {-getpgrp(), S_INPUT};
+	int p[2];
+	pid_t pid;
+
+	make_pipe(p);
+	listen_for(SIGPOLL, 0);
+	GIVES(str_ioctl(p[0], I_ESETSIG, &ss), 0);
+	pid = fork();
+	if (pid == 0) {
+		NEED(isastream(p[0]) == 1 && str_ioctl(p[0], I_CANPUT, 0) == 1);
+		_exit(be_told(b, -1, 0));
+	}
+	ck_assert(reached(&b->ready, 1));
+	GIVES(str_write(p[1], "x", 1), 1);
+	ck_assert(reached(&b->got, 1));
+	atomic_store(&b->go, 1);
+	ck_assert_int_eq(reap(pid, SOON), 0);
+	close_pipe(p);
+}
+END_TEST
+
 /* USTREAMS_HELPER=0: nothing until ustr_service(). */
 START_TEST(without_a_helper_the_program_serves_itself)
 {
@@ -1188,6 +1213,7 @@ main(void)
 		tcase_add_test(tc, one_process_registers_another);
 		tcase_add_loop_test(tc, a_registration_goes_with_its_process, 0, 3);
 		tcase_add_test(tc, every_process_of_a_group_is_told);
+	tcase_add_test(tc, a_child_made_after_its_group_was_registered_is_told);
 		tcase_add_test(tc, without_a_helper_the_program_serves_itself);
 		tcase_add_test(tc, registering_again_takes_no_more_room);
 	}
