@@ -105,5 +105,29 @@ for command in "pipe --mode $mode" "compare --mode $mode $strperf $strperf" \
 	grep -q '"interrupted":true' "$work/out.json" || result no yes "$command: interrupted"
 done
 
+# Commits, interrupted while the first one is built: nothing is known of either.
+if command -v git >/dev/null; then
+	program=$(realpath "$strperf")
+	mkdir "$work/project"
+	cd "$work/project"
+	git init -q .
+	echo : >autogen.sh
+	printf '#!/bin/sh\nexec sleep 30\n' >configure
+	chmod +x autogen.sh configure
+	git add .
+	git -c user.name=test -c user.email=test@example.org commit -q -m one
+	"$program" compare HEAD HEAD --json >"$work/out.json" 2>"$work/err" &
+	pid=$!
+	cd - >/dev/null
+	sleep 2
+	kill -INT $pid
+	status=0
+	wait $pid || status=$?
+	result $status 130 "commits, interrupted"
+	status=0
+	"$valid" "$schema" "$work/out.json" 2>"$work/err" || status=$?
+	result $status 0 "commits, interrupted: schema"
+fi
+
 echo "$checks checks, $failures failed"
 [ $failures = 0 ]

@@ -171,7 +171,8 @@ json_operand(struct js *j, const struct compare *c, size_t k)
 
 	js_begin(j, key, '{');
 	js_string(j, "name", c->book.name[k]);
-	if (c->live) {
+	/* A build that was not made yet when the run ended has none of these. */
+	if (c->live && c->builds[k].version[0] != '\0') {
 		js_string(j, "path", c->builds[k].path);
 		js_string(j, "version", c->builds[k].version);
 		out_build(j, "build", c->builds[k].version);
