@@ -350,7 +350,7 @@ if command -v gnuplot >/dev/null && command -v xmllint >/dev/null; then
 	expect 0 "--plot p.png"
 	if [ "$(head -c 4 p.png | tail -c 3)" = PNG ]; then pass; else fail "p.png is no PNG"; fi
 	run --plot /nonexistent/p.svg t100 t110
-	expect 1 "a picture that cannot be written"
+	expect 2 "a picture that cannot be written"
 else
 	echo "gnuplot or xmllint is missing: pictures are not drawn"
 fi
