@@ -55,25 +55,41 @@ share(const int fd[2], unsigned int us)
 	}
 }
 
-/* Stopped, it may hold locks of its own stream, and of no other. */
-static void
-finish(pid_t pid, const int other[2])
+static void *
+use_other(void *arg)
 {
+	const int *other = arg;
+
+	for (int i = 0; i < 5; i++)
+		if (!crash_usable(other, "other", i))
+			DIE("another stream is held up");
+	return NULL;
+}
+
+/*
+ * Stopped, it may hold a lock of its own stream, or of the memory that all use:
+ * then a thread that works on another stream goes on as soon as it is continued.
+ */
+static void
+finish(pid_t pid, int other[2])
+{
+	pthread_t t;
 	int status;
 
 	if (rnd(7) == 0) {
 		MUST(kill(pid, SIGSTOP));
-		for (int i = 0; i < 5; i++)
-			if (!crash_usable(other, "other", i))
-				DIE("another stream is held up");
+		if (pthread_create(&t, NULL, use_other, other) != 0)
+			DIE("pthread_create");
+		stress_sleep(2);
 		MUST(kill(pid, SIGCONT));
+		pthread_join(t, NULL);
 	}
 	MUST(kill(pid, SIGKILL));
 	MUST(waitpid(pid, &status, 0));
 }
 
 static void
-round_of(long n, const int other[2], long *alive, long *slow)
+round_of(long n, int other[2], long *alive, long *slow)
 {
 	bool sole = rnd(3) == 0;
 	long died;
