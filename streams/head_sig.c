@@ -49,12 +49,12 @@ kind_of(uint32_t mask, const struct event *e)
 }
 
 static struct hit
-hit_of(const struct sigreg *sr, const struct event *e)
+hit_of(const struct sigreg *sr, struct proc *owner, const struct event *e)
 {
 	enum sigdue_kind kind = kind_of(sr->sr_events, e);
 	bool error = kind == SIGDUE_ERR;
 
-	return (struct hit){ sr->sr_kind, sigreg_owner(sr), sr->sr_life, sr->sr_pid,
+	return (struct hit){ sr->sr_kind, owner, sr->sr_life, sr->sr_pid,
 		{ kind, e->e_signo, error ? 0 : e->e_what, error ? e->e_what : 0, sr->sr_fd } };
 }
 
@@ -66,15 +66,18 @@ gather(struct slot *me, struct stdata *sd, const struct event *e, uint32_t *seq,
 
 	lock_enter(me, &sd->sd_siglock, RANK_EVENT);
 	for (struct sigreg *sr = sd->sd_sigs; sr != NULL && n < BATCH; sr = sr->sr_next) {
+		struct proc *owner;
+
 		if (sr->sr_seq <= *seq)
 			continue;
 		*seq = sr->sr_seq;
+		owner = sigreg_owner(sr); /* asked once: it may die any moment */
 		if (!(sr->sr_events & e->e_events) ||
-			(sr->sr_kind != SIGREG_GROUP && sigreg_owner(sr) == NULL))
+		    (sr->sr_kind != SIGREG_GROUP && owner == NULL))
 			continue;
 		if (sr->sr_kind == SIGREG_EVENTFD && xchg(&sr->sr_due, 1u) != 0)
 			continue; /* it knows */
-		hits[n++] = hit_of(sr, e);
+		hits[n++] = hit_of(sr, owner, e);
 	}
 	lock_leave(me, &sd->sd_siglock);
 	return n;

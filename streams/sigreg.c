@@ -7,6 +7,8 @@
 #include "helper.h"
 #include "plat_event.h"
 
+#include <limits.h>
+
 #define ALL_EVENTS                                                             \
 	(S_INPUT | S_HIPRI | S_OUTPUT | S_MSG | S_ERROR | S_HANGUP | S_RDNORM | \
 		S_RDBAND | S_WRBAND | S_BANDURG)
@@ -262,6 +264,8 @@ target(struct call *c, pid_t pid, struct sigreg *who)
 {
 	struct proc *p = pid == 0 ? c->c_me->sl_pslot : pid > 0 ? proc_of(pid) : NULL;
 
+	if (pid == INT_MIN)
+		return ESRCH; /* no group has that number */
 	if (pid < 0) {
 		*who = (struct sigreg){ .sr_kind = SIGREG_GROUP, .sr_pid = -pid, .sr_fd = -1 };
 		st_rlx(&slot_root->sr_groups, 1u); /* a child starts its helper */

@@ -888,7 +888,8 @@ opening(Suite *s)
 	tcase_add_test(tc, a_signal_ends_the_wait_and_leaves_no_trace);
 	if (!under_tsan())
 		tcase_add_test(tc, with_sa_restart_the_wait_goes_on);
-	tcase_add_test(tc, a_thread_cancelled_in_its_open_is_no_reader_any_more);
+	if (!under_asan())
+		tcase_add_test(tc, a_thread_cancelled_in_its_open_is_no_reader_any_more);
 	if (can_fork())
 		tcase_add_test(tc, a_process_killed_in_its_open_is_no_reader_any_more);
 }

@@ -157,7 +157,7 @@ static void
 do_expect(struct run *r, const struct command *c, struct outcome *o)
 {
 	int sig = arg_signal(r, c, 0);
-	long long until = run_now() + time_within(r, c, o, 1000000);
+	long long until = run_now() + time_within(r, c, o, 5000000);
 	unsigned int step = 0;
 	struct caught *s;
 
