@@ -101,13 +101,15 @@ group_part(struct group *cell, queue_t *hrq)
 void
 group_suspect(struct group *g, bool relinking)
 {
-	uintptr_t entry = (uintptr_t)g | (relinking ? SUSPECT_LINKS : 0);
+	uintptr_t flags = (relinking ? SUSPECT_LINKS : 0) | SUSPECT_AGAIN;
 
 	for (int i = 0; i < NSUSPECT; i++) {
-		uintptr_t none = 0, there = ld_seq(&plumb_root->pl_suspect[i]);
+		uintptr_t there = ld_seq(&plumb_root->pl_suspect[i]);
 
-		if (there == entry || (there == 0 && cas(&plumb_root->pl_suspect[i], &none, entry)))
-			return;
+		/* A sweep that is just over empties the entry: then it is filled anew. */
+		while (there == 0 || (there & ~(uintptr_t)SUSPECT_FLAGS) == (uintptr_t)g)
+			if (cas(&plumb_root->pl_suspect[i], &there, there | (uintptr_t)g | flags))
+				return;
 	}
 }
 

@@ -53,6 +53,8 @@ _Static_assert(offsetof(struct group, g_run) == 0, "q_runq leads to the cell");
 
 #define NSUSPECT 256	/* deaths inside groups, not yet seen to */
 #define SUSPECT_LINKS 1 /* in an entry: it died while it relinked the group */
+#define SUSPECT_AGAIN 2 /* one more death, since the last sweep began */
+#define SUSPECT_FLAGS 3
 
 /* Guard tag L: pl_lock. */
 struct plumb_root {

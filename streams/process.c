@@ -187,6 +187,7 @@ proc_live(struct proc *p)
 	st_rlx(&slot_wipe->w_proc, p);
 	error = thread_begins(p);
 	faa(&slot_root->sr_live, 1u);
+	st_rel(&p->pr_keeper, 0u); /* nobody sees to it: who finds it dead may (reap.c) */
 	if (error == 0 && !cas(&p->pr_state, &embryo, (uint32_t)PROC_LIVE))
 		error = ESRCH;
 	if (error != 0)

@@ -84,31 +84,50 @@ bury_threads(struct proc *p)
 static void
 bury(struct proc *p)
 {
+	uint32_t mine = slot_tls->sl_key;
+
 	bury_threads(p);
 	fd_closeall(p, false);
 	callout_bury(p->pr_id);
 	cache_want(slot_self(), false); /* who else waits for memory says so again */
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+	(void)cas(&p->pr_keeper, &mine, 0u); /* after it, or another would bury too */
 	fas(&slot_root->sr_live, 1u);
 	faa(&slot_root->sr_deaths, 1u);
+}
+
+/*
+ * Be the one who sees to p, before its state is touched: pr_keeper is 0 or names
+ * somebody gone, and only one can change it.  The state is then from -> PROC_DYING.
+ */
+static bool
+keep(struct slot *me, struct proc *p, uint32_t keeper, uint32_t from)
+{
+	if ((keeper != 0 && !slot_gone(keeper)) || !cas(&p->pr_keeper, &keeper, me->sl_key))
+		return false;
+	CRASH_POINT();
+	if (cas(&p->pr_state, &from, (uint32_t)PROC_DYING))
+		return true;
+	keeper = me->sl_key;
+	(void)cas(&p->pr_keeper, &keeper, 0u);
+	return false;
 }
 
 /* p is dead and nobody buries it: do that?  It is PROC_DYING then, and ours. */
 static bool
 claim_dead(struct slot *me, struct proc *p)
 {
-	uint32_t live = PROC_LIVE, keeper = ld_acq(&p->pr_keeper);
+	uint32_t keeper = ld_seq(&p->pr_keeper), state = ld_seq(&p->pr_state), mine = me->sl_key;
 
-	if (ld_acq(&p->pr_state) == PROC_DYING)
-		return slot_gone(keeper) && cas(&p->pr_keeper, &keeper, me->sl_key);
-	if (ld_acq(&p->pr_state) != PROC_LIVE || !seems_dead(p) ||
-	    !cas(&p->pr_state, &live, (uint32_t)PROC_DYING))
+	if (state == PROC_DYING)
+		return keep(me, p, keeper, PROC_DYING);
+	if (state != PROC_LIVE || !seems_dead(p) || !keep(me, p, keeper, PROC_LIVE))
 		return false;
-	st_rel(&p->pr_keeper, me->sl_key);
 	/* Another may have buried it meanwhile, and the slot live again. */
 	if (seems_dead(p))
 		return true;
 	st_rel(&p->pr_state, (uint32_t)PROC_LIVE);
+	(void)cas(&p->pr_keeper, &mine, 0u);
 	return false;
 }
 
@@ -118,9 +137,9 @@ claim_orphan(struct slot *me, struct proc *p)
 {
 	static int64_t since[NPROC];
 	static uint32_t life[NPROC]; /* of what since was noted */
-	uint32_t embryo = PROC_EMBRYO;
+	uint32_t keeper = ld_seq(&p->pr_keeper);
 
-	if (ld_acq(&p->pr_state) != PROC_EMBRYO || !slot_gone(ld_acq(&p->pr_keeper))) {
+	if (ld_seq(&p->pr_state) != PROC_EMBRYO || !slot_gone(keeper)) {
 		st_rlx(&since[p->pr_id], (int64_t)0);
 		return false;
 	}
@@ -129,9 +148,8 @@ claim_orphan(struct slot *me, struct proc *p)
 		st_rlx(&since[p->pr_id], plat_now());
 	}
 	if (plat_now() - ld_rlx(&since[p->pr_id]) < ORPHAN_NS ||
-	    !cas(&p->pr_state, &embryo, (uint32_t)PROC_DYING))
+	    !keep(me, p, keeper, PROC_EMBRYO))
 		return false;
-	st_rel(&p->pr_keeper, me->sl_key);
 	faa(&slot_root->sr_live, 1u); /* bury() takes it back */
 	return true;
 }

@@ -222,7 +222,7 @@ mend_group(struct slot *me, struct group *g, bool relinked)
 static bool
 sweep(struct slot *me, uintptr_t entry)
 {
-	struct group *g = (struct group *)(entry & ~(uintptr_t)SUSPECT_LINKS);
+	struct group *g = (struct group *)(entry & ~(uintptr_t)SUSPECT_FLAGS);
 
 	plumb_into(me, g);
 	if (!plumb_try(me)) {
@@ -243,8 +243,13 @@ static void
 sweep_suspects(struct slot *me)
 {
 	for (int i = 0; i < NSUSPECT; i++) {
-		uintptr_t entry = ld_seq(&plumb_root->pl_suspect[i]);
+		uintptr_t entry;
 
+		if (ld_seq(&plumb_root->pl_suspect[i]) == 0)
+			continue;
+		entry = f_and(&plumb_root->pl_suspect[i], ~(uintptr_t)SUSPECT_AGAIN) &
+			~(uintptr_t)SUSPECT_AGAIN;
+		/* A death after that has set the flag again: the entry stays. */
 		if (entry != 0 && sweep(me, entry))
 			(void)cas(&plumb_root->pl_suspect[i], &entry, (uintptr_t)0); /* G5 */
 	}
