@@ -173,6 +173,9 @@ autopush(struct slot *me, struct stdata *sd, int oflag)
 	return error;
 }
 
+/* No errno, which a driver's open routine may give: somebody opened that minor first. */
+#define OUTRUN (-1)
+
 /* A new stream; re's use is the stream's from now on, if 0 is returned. */
 static int
 open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag,
@@ -193,7 +196,7 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	sd->sd_plumber = me->sl_key;
 	if (!enlist(me, re, sd, dn->dn_clone)) {
 		head_free(sd);
-		return EAGAIN; /* somebody was faster: join him */
+		return OUTRUN;
 	}
 	plumb_into(me, g);
 	error = open_driver(me, sd, oflag, dn->dn_clone, &dev);
@@ -253,8 +256,8 @@ open_minor(struct regent *re, const struct devname *dn, int oflag, struct file *
 			*joined = true;
 			return 0;
 		}
-		error = busy ? EAGAIN : open_new(me, re, dn, oflag, &f->f_head);
-		if (error != EAGAIN || (!busy && dn->dn_clone))
+		error = busy ? OUTRUN : open_new(me, re, dn, oflag, &f->f_head);
+		if (error != OUTRUN)
 			return error;
 		plat_backoff(&step);
 	}

@@ -254,6 +254,26 @@ START_TEST(the_errno_of_a_driver_open_passes_through)
 }
 END_TEST
 
+static int
+later_open(queue_t *q, dev_t *devp, int oflag, int sflag, cred_t *crp)
+{
+	(void)q, (void)devp, (void)oflag, (void)sflag, (void)crp;
+	return EAGAIN;
+}
+
+/* Any errno: one that the framework might take for its own included. */
+START_TEST(a_driver_may_say_try_again)
+{
+	static struct qinit rinit = {NULL, NULL, later_open, NULL, NULL, &choose_info, NULL};
+	static struct streamtab tab = {&rinit, &choose_winit, NULL, NULL};
+
+	GIVES(ustr_register_driver("tlater", &tab, D_MP), 0);
+	FAILS(str_open("/dev/streams/tlater/3", O_RDWR), EAGAIN);
+	FAILS(str_open("/dev/streams/clone/tlater", O_RDWR), EAGAIN);
+	GIVES(ustr_unregister("tlater"), 0);
+}
+END_TEST
+
 /* "Wrong open mode → EBADF before all of these." */
 START_TEST(a_read_only_stream_is_not_written)
 {
@@ -1202,6 +1222,7 @@ opening(Suite *s)
 	tcase_add_test(tc, a_second_open_of_a_minor_is_the_same_stream);
 	tcase_add_test(tc, two_minors_of_a_driver_are_two_streams);
 	tcase_add_test(tc, the_errno_of_a_driver_open_passes_through);
+	tcase_add_test(tc, a_driver_may_say_try_again);
 	tcase_add_test(tc, a_read_only_stream_is_not_written);
 	tcase_add_test(tc, a_write_only_stream_is_not_read);
 	tcase_add_test(tc, pipe_ends_are_open_for_both_ways);
