@@ -339,41 +339,47 @@ drop_embryo(struct proc *p)
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 }
 
-static void
-before_fork(void)
+/* A process slot for the child, with what it inherits; NULL: it will have no streams. */
+static struct proc *
+make_embryo(void)
 {
 	struct proc *p;
 
+	if (slot_proc() == NULL || (slot_tls == NULL && thread_begins(slot_proc()) != 0) ||
+	    ld_rlx(&slot_tls->sl_home) != NULL)
+		return NULL;
+	p = proc_claim();
+	if (p == NULL && reap_scan() > 0)
+		p = proc_claim(); /* all slots were taken, some by the dead */
+	if (p == NULL)
+		return NULL;
+	if (fd_init(p) != 0) {
+		st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+		return NULL;
+	}
+	st_rel(&p->pr_keeper, slot_tls->sl_key);
+	if (fd_copy(slot_proc(), p) != 0) {
+		drop_embryo(p);
+		return NULL;
+	}
+	return p;
+}
+
+static void
+before_fork(void)
+{
 	pthread_mutex_lock(&up_lock);
-	forking.embryo = NULL;
+	/* Before the other locks: burying the dead may want them. */
+	forking.embryo = up ? make_embryo() : NULL;
+	/* Out of descriptors: then only the state word tells, see claimed(). */
+	if (forking.embryo != NULL && pipe2(forking.claim, O_CLOEXEC) != 0)
+		forking.claim[0] = forking.claim[1] = -1;
 	if (up) {
 		eventfd_lock();
 		passfd_lock();
 		msg_ext_lock();
 		callout_lock();
 	}
-	if (!up || slot_proc() == NULL ||
-	    (slot_tls == NULL && thread_begins(slot_proc()) != 0) ||
-	    ld_rlx(&slot_tls->sl_home) != NULL)
-		return;
-	p = proc_claim();
-	if (p == NULL && reap_scan() > 0)
-		p = proc_claim(); /* all slots were taken, some by the dead */
-	if (p == NULL)
-		return;
-	if (fd_init(p) != 0) {
-		st_rel(&p->pr_state, (uint32_t)PROC_FREE);
-		return;
-	}
-	st_rel(&p->pr_keeper, slot_tls->sl_key);
-	if (fd_copy(slot_proc(), p) != 0) {
-		drop_embryo(p);
-		return;
-	}
-	/* Out of descriptors: then only the state word tells, see claimed(). */
-	if (pipe2(forking.claim, O_CLOEXEC) != 0)
-		forking.claim[0] = forking.claim[1] = -1;
-	forking.embryo = p;
 }
 
 /*
