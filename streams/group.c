@@ -3,6 +3,65 @@
 #include "group.h"
 #include "heap.h"
 
+/* ---- deaths ---------------------------------------------------------------------- */
+
+void
+group_suspect(struct group *g, bool relinking)
+{
+	uintptr_t flags = (relinking ? SUSPECT_LINKS : 0) | SUSPECT_AGAIN;
+
+	(void)xchg(&plumb_root->pl_suspects, 1u);
+	for (int i = 0; i < NSUSPECT; i++) {
+		uintptr_t there = ld_seq(&plumb_root->pl_suspect[i]);
+
+		/* A sweep that is just over empties the entry: then it is filled anew. */
+		while (there == 0 || suspected(there) == g)
+			if (cas(&plumb_root->pl_suspect[i], &there, there | (uintptr_t)g | flags))
+				return;
+	}
+}
+
+/* Whoever is born in g's next life has nothing to do with it. */
+static void
+clear_suspicion(struct group *g)
+{
+	LOCK_HELD(&plumb_root->pl_lock);
+	if (ld_seq(&plumb_root->pl_suspects) == 0)
+		return; /* nobody ever died inside a group */
+	for (int i = 0; i < NSUSPECT; i++) {
+		uintptr_t entry = ld_seq(&plumb_root->pl_suspect[i]);
+
+		while (entry != 0 && suspected(entry) == g)
+			if (cas(&plumb_root->pl_suspect[i], &entry, (uintptr_t)0))
+				break;
+	}
+}
+
+/* ---- cells ----------------------------------------------------------------------- */
+
+/* Is g held by a writer who will leave it some time?  A dead one is taken over. */
+static bool
+is_held(const struct group *g)
+{
+	uint32_t writer = ld_seq(&g->g_plumber);
+
+	return writer != 0 && !slot_gone(writer);
+}
+
+/* Off the free list: one that no late writer holds, who would be waited for. */
+static struct group *
+unused_cell(void)
+{
+	struct group **link = &plumb_root->pl_free, *g;
+
+	LOCK_HELD(&plumb_root->pl_lock);
+	while ((g = *link) != NULL && is_held(g))
+		link = &g->g_next;
+	if (g != NULL)
+		*link = g->g_next;
+	return g;
+}
+
 struct group *
 group_alloc(void)
 {
@@ -12,9 +71,7 @@ group_alloc(void)
 	if (me == NULL)
 		return NULL;
 	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
-	g = plumb_root->pl_free;
-	if (g != NULL)
-		plumb_root->pl_free = g->g_next;
+	g = unused_cell();
 	lock_leave(me, &plumb_root->pl_lock);
 	if (g == NULL)
 		g = heap_zalloc(sizeof(*g));
@@ -24,6 +81,25 @@ group_alloc(void)
 	g->g_next = NULL;
 	g->g_refs = 1;
 	return g;
+}
+
+/*
+ * g's streams are gone, and what somebody left in them.  A writer that came by a
+ * stale pointer keeps it (invariant 4); merged is over before there is no parent,
+ * see group_root().
+ */
+static void
+retire(struct group *g)
+{
+	uint32_t merged = GROUP_MERGED;
+
+	ASSERT(g->g_heads == NULL && !runq_pending(&g->g_run));
+	EQUIV(g->g_parent != NULL, ld_rlx(&g->g_plumber) == GROUP_MERGED);
+	clear_suspicion(g);
+	(void)cas(&g->g_plumber, &merged, 0u);
+	st_rel(&g->g_parent, NULL);
+	g->g_next = plumb_root->pl_free;
+	plumb_root->pl_free = g;
 }
 
 /* One reference less, along the cells above as far as they go too. */
@@ -37,12 +113,7 @@ drop(struct group *g)
 		ASSERT(g->g_refs > 0);
 		if (--g->g_refs > 0)
 			return;
-		ASSERT(g->g_heads == NULL && !runq_pending(&g->g_run));
-		EQUIV(parent != NULL, ld_rlx(&g->g_plumber) == GROUP_MERGED);
-		st_rel(&g->g_parent, NULL);
-		st_rel(&g->g_plumber, 0u);
-		g->g_next = plumb_root->pl_free;
-		plumb_root->pl_free = g;
+		retire(g);
 		g = parent;
 	}
 }
@@ -94,23 +165,6 @@ group_part(struct group *cell, queue_t *hrq)
 	hrq->q_gnext = NULL;
 	drop(cell);
 	lock_leave(me, &plumb_root->pl_lock);
-}
-
-/* ---- deaths ---------------------------------------------------------------------- */
-
-void
-group_suspect(struct group *g, bool relinking)
-{
-	uintptr_t flags = (relinking ? SUSPECT_LINKS : 0) | SUSPECT_AGAIN;
-
-	for (int i = 0; i < NSUSPECT; i++) {
-		uintptr_t there = ld_seq(&plumb_root->pl_suspect[i]);
-
-		/* A sweep that is just over empties the entry: then it is filled anew. */
-		while (there == 0 || (there & ~(uintptr_t)SUSPECT_FLAGS) == (uintptr_t)g)
-			if (cas(&plumb_root->pl_suspect[i], &there, there | (uintptr_t)g | flags))
-				return;
-	}
 }
 
 /* ---- merging --------------------------------------------------------------------- */

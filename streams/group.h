@@ -29,6 +29,12 @@
  * invariant 2: while a stream lives, its cell and all cells above it do.
  * invariant 3: one thread at a time merges (head_link.c); if it is killed after
  *   M2, whoever takes B's g_plumber over does M3 and M4, which may be repeated.
+ * invariant 4: g_plumber that names a slot is changed by that slot's thread, or
+ *   when it is gone; also of a cell whose streams are gone.  Who looks for the
+ *   dead enters a group by a pointer that nothing keeps, and may hold the cell
+ *   while the last stream leaves it and the next one is born in it.
+ * invariant 5: suspicion ends with the cell's life: a stream is not condemned for
+ *   a death among those that had the cell before it.
  */
 #ifndef STREAMS_GROUP_H
 #define STREAMS_GROUP_H
@@ -56,11 +62,18 @@ _Static_assert(offsetof(struct group, g_run) == 0, "q_runq leads to the cell");
 #define SUSPECT_AGAIN 2 /* one more death, since the last sweep began */
 #define SUSPECT_FLAGS 3
 
+INLINE struct group *
+suspected(uintptr_t entry)
+{
+	return (struct group *)(entry & ~(uintptr_t)SUSPECT_FLAGS);
+}
+
 /* Guard tag L: pl_lock. */
 struct plumb_root {
 	uint32_t pl_lock;	/* A */
 	struct group *pl_free;	/* L  cells not in use */
 	queue_t pl_deadend[2];	/* C  swallows what is sent below a closed stream */
+	uint32_t pl_suspects;	/* A  somebody once died inside a group */
 	uintptr_t pl_suspect[NSUSPECT]; /* A  groups in which a thread died */
 };
 
@@ -93,8 +106,13 @@ plumb_group(const queue_t *q)
 INLINE struct group *
 group_root(struct group *g)
 {
-	while (unlikely(ld_seq(&g->g_plumber) == GROUP_MERGED))
-		g = ld_acq(&g->g_parent);
+	while (unlikely(ld_seq(&g->g_plumber) == GROUP_MERGED)) {
+		struct group *parent = ld_acq(&g->g_parent);
+
+		/* By a stale pointer: it has just been given back, and is its own root. */
+		if (likely(parent != NULL))
+			g = parent;
+	}
 	return g;
 }
 

@@ -23,8 +23,9 @@
  *
  * A reader costs one exchange on a line of its own and one store; a writer
  * looks at every slot.  Cells are never unmapped, so a stale pointer to one names
- * some group, and the worst that does is to make its writer wait.  Groups merge
- * (group.h): a merged one turns everybody away in P2.
+ * some group, and the worst that does is to make its writer wait; nobody but its
+ * writer gives it free (group.h, invariant 4).  Groups merge: a merged one turns
+ * everybody away in P2.
  *
  * sl_visiting names a second group while a perimeter's holder runs what was
  * parked for a queue there (perim.h).

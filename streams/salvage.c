@@ -216,15 +216,17 @@ mend_group(struct slot *me, struct group *g, bool relinked)
 }
 
 /*
- * Sweep a group, holding it exclusively.  Its streams are visited under pl_lock:
- * one that is being freed leaves the list first.
+ * Sweep the group that *at names, holding it exclusively.  Its streams are visited
+ * under pl_lock: one that is being freed leaves the list first, and the last one
+ * ends the suspicion.
  */
 static bool
-sweep(struct slot *me, uintptr_t entry)
+sweep(struct slot *me, const uintptr_t *at, struct group *suspect)
 {
-	struct group *g = (struct group *)(entry & ~(uintptr_t)SUSPECT_FLAGS);
+	struct group *g;
+	uintptr_t entry;
 
-	plumb_into(me, g);
+	plumb_into(me, suspect);
 	if (!plumb_try(me)) {
 		plumb_exit(me);
 		return false;
@@ -232,7 +234,9 @@ sweep(struct slot *me, uintptr_t entry)
 	g = ld_rlx(&me->sl_home);
 	runq_purge(me, &g->g_run);
 	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
-	mend_group(me, g, (entry & SUSPECT_LINKS) != 0);
+	entry = ld_seq(at);
+	if (suspected(entry) == suspect)
+		mend_group(me, g, (entry & SUSPECT_LINKS) != 0);
 	lock_leave(me, &plumb_root->pl_lock);
 	plumb_unlock(me);
 	plumb_exit(me);
@@ -243,15 +247,14 @@ static void
 sweep_suspects(struct slot *me)
 {
 	for (int i = 0; i < NSUSPECT; i++) {
-		uintptr_t entry;
+		uintptr_t *at = &plumb_root->pl_suspect[i], entry;
 
-		if (ld_seq(&plumb_root->pl_suspect[i]) == 0)
+		if (ld_seq(at) == 0)
 			continue;
-		entry = f_and(&plumb_root->pl_suspect[i], ~(uintptr_t)SUSPECT_AGAIN) &
-			~(uintptr_t)SUSPECT_AGAIN;
+		entry = f_and(at, ~(uintptr_t)SUSPECT_AGAIN) & ~(uintptr_t)SUSPECT_AGAIN;
 		/* A death after that has set the flag again: the entry stays. */
-		if (entry != 0 && sweep(me, entry))
-			(void)cas(&plumb_root->pl_suspect[i], &entry, (uintptr_t)0); /* G5 */
+		if (entry != 0 && sweep(me, at, suspected(entry)))
+			(void)cas(at, &entry, (uintptr_t)0); /* G5 */
 	}
 }
 
