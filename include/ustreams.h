@@ -106,6 +106,25 @@ int ustr_register_driver(const char *name, struct streamtab *st, int flags);
 /* EBUSY while in use, ENOENT. */
 int ustr_unregister(const char *name);
 
+/* ---- instances ---------------------------------------------------------------- */
+
+/*
+ * Before the first call that needs the library: which instance to meet others
+ * in, made if there is none; NULL or "": a private one, as without the variable
+ * USTREAMS_INSTANCE, which this call overrides.  -1: EINVAL (1 to 64 letters,
+ * digits, '.', '_', '-', not a dot first), EBUSY (it is too late).  What is wrong
+ * with the instance itself fails that first call; see str_instance(3ustr).
+ */
+int str_instance(const char *name);
+/* The same with flags. */
+int ustr_instance(const char *name, unsigned int flags);
+#define USTR_EXISTING 1u /* only one that is there: else ENOENT */
+/*
+ * Brings the library up, and says in one sentence, with path and remedy, why that
+ * failed; or, later, that the file system of the instance is full.  NULL: neither.
+ */
+const char *ustr_instancefault(void);
+
 /* ---- the library itself ------------------------------------------------------ */
 
 /* "ustreams 0.1.0 buffer_cache=yes head_cache=yes heap=arena debug=0" */

@@ -292,6 +292,12 @@ cache_init(void)
 }
 
 void
+cache_join(void)
+{
+	cache_root = arena_root(ROOT_CACHE);
+}
+
+void
 cache_limit(uint32_t magcap)
 {
 	ASSERT(magcap > 0 && magcap <= MAG_MAX);
@@ -306,6 +312,10 @@ cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct)(voi
 
 	ASSERT(id < NCLASS && size % LINE == 0 && magcap <= MAG_MAX);
 	constructor[id] = construct;
+	if (c->c_size != 0) {
+		ASSERT(c->c_size == size && c->c_id == id);
+		return;
+	}
 	c->c_id = id;
 	c->c_size = size;
 	c->c_magcap = magcap < magmax ? magcap : magmax;
@@ -381,7 +391,7 @@ depot_valid(depot_t list, bool full, uint32_t cap)
 
 	for (struct mag *m = depot_mag(list); m != NULL; m = depot_mag(m->m_next)) {
 		if (!arena_has(m) || (ld_rlx(&m->m_cap) != cap && ld_rlx(&m->m_cap) != 0) || m->m_n > cap ||
-		    full != (m->m_n > 0) || ++n > arena->ar_size / LINE)
+		    full != (m->m_n > 0) || ++n > arena_size / LINE)
 			return false;
 		for (uint32_t i = 0; i < m->m_n; i++)
 			if (!arena_has(m->m_obj[i]))

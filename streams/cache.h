@@ -76,9 +76,11 @@ extern struct cache_root *cache_root;
 
 /* Make the caches: 0 or ENOMEM. */
 int cache_init(void);
+/* Find those that the creator made. */
+void cache_join(void);
 /*
- * Give class id its object size, the objects a magazine holds (at most
- * MAG_MAX), and the constructor of this process.
+ * Give class id its object size, the objects a magazine holds (at most MAG_MAX),
+ * unless the creator of the arena has done so, and the constructor of this process.
  */
 void cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct)(void *));
 /* From here on no class gets magazines of more objects, MAG_MAX at first. */

@@ -115,6 +115,12 @@ callout_init(void)
 	return root->cr_chunks > 0 ? 0 : ENOMEM;
 }
 
+void
+callout_join(void)
+{
+	root = arena_root(ROOT_CALLOUT);
+}
+
 static struct callout *
 take_free(struct slot *me)
 {

@@ -88,6 +88,7 @@ struct callback {
 extern void (*callout_poke)(void);
 
 int callout_init(void);
+void callout_join(void);
 /*
  * Register as->cb_fn(cb_arg), to run at cb_when (CALL_TIMER) or when cb_size
  * bytes can be had (CALL_MEMORY), in group g (or NULL) and q's perimeter (or

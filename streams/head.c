@@ -89,6 +89,7 @@ head_init_process(void)
 {
 	uint32_t idx = NPROCS - 2;
 
+	head_root = arena_root(ROOT_HEAD);
 	put_procs[idx] = (struct procs){ head_rinit.qi_putp, put_absent.pc_srv, NULL, NULL };
 	put_procs[idx + 1] = (struct procs){ head_winit.qi_putp, head_winit.qi_srvp, NULL, NULL };
 	head_tables.qt_rd = head_tables.qt_wr = (struct qinit *)(head_root + 1);

@@ -67,6 +67,12 @@ heap_init(void)
 }
 
 void
+heap_join(void)
+{
+	heap = arena_root(ROOT_HEAP);
+}
+
+void
 heap_fail_nth(long n)
 {
 	st_rlx(&fail_countdown, n);

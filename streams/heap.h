@@ -24,6 +24,8 @@
 
 /* Make the classes: 0 or ENOMEM. */
 int heap_init(void);
+/* Find those that the creator made. */
+void heap_join(void);
 /* size bytes (1..HEAP_MAX), line-aligned, not zeroed; NULL when exhausted. */
 void *heap_alloc(size_t size);
 void *heap_zalloc(size_t size);

@@ -161,7 +161,7 @@ helper_call(void)
 bool
 helper_absent(void)
 {
-	return ld_rlx(&slot_root->sr_live) > 1 && ld_rlx(&hp.forbidden);
+	return ld_rlx(&slot_root->sr_live) + slot_root->sr_named > 1 && ld_rlx(&hp.forbidden);
 }
 
 void

@@ -45,7 +45,7 @@ helper_needed(void)
 	/* Somebody waits for memory: keep none while asleep (bufcall.h). */
 	if (unlikely(ld_rlx(&cache_root->cr_wanted) != 0))
 		cache_detach(slot_tls);
-	if (unlikely(ld_rlx(&slot_root->sr_live) > 1 &&
+	if (unlikely(ld_rlx(&slot_root->sr_live) + slot_root->sr_named > 1 &&
 		     ld_rlx(&slot_tls->sl_pslot->pr_helper) == 0))
 		helper_start();
 }

@@ -63,8 +63,8 @@ have_box(const struct proc *p)
 	if (pd.box >= 0 && plat_same(pd.box, &pd.boxid))
 		return;
 	(void)plat_identify(arena_fd(), &arena_file);
-	snprintf(pd.name, sizeof(pd.name), "ustreams/%lx/%u.%u", (unsigned long)arena_file.pf_ino,
-		p->pr_id, ld_rlx(&p->pr_life));
+	snprintf(pd.name, sizeof(pd.name), "ustreams/%lx.%lx/%u.%u",
+		(unsigned long)arena_file.pf_dev, (unsigned long)arena_file.pf_ino, p->pr_id, ld_rlx(&p->pr_life));
 	pd.box = plat_raise(plat_box(pd.name));
 	if (pd.box < 0 || plat_identify(pd.box, &pd.boxid) != 0)
 		pd.name[0] = '\0';

@@ -28,7 +28,7 @@
 
 #include <sys/stream.h>
 
-#define BOX_NAME 48 /* bytes of a box's name, terminated */
+#define BOX_NAME 64 /* bytes of a box's name, terminated */
 
 struct ticket {
 	uint64_t tk_key;	/* C  which duplicate */

@@ -39,9 +39,16 @@ plumb_init(void)
 	qi->qi_minfo = mi;
 	q = plumb_root->pl_deadend;
 	queue_setup(q, &(struct queue_tables){ qi, qi, 0, false, false }, QK_DEADEND);
+	plumb_join();
+	return 0;
+}
+
+void
+plumb_join(void)
+{
+	plumb_root = arena_root(ROOT_PLUMB);
 	put_procs[0] = put_procs[1] = put_absent;
 	put_procs[0].pc_put = put_procs[1].pc_put = deadend_put;
-	return 0;
 }
 
 /* ---- readers -------------------------------------------------------------------- */

@@ -35,7 +35,9 @@
 
 #include "group.h"
 
+/* The shared part, by the arena's creator; then, and for who joins, the process's. */
 int plumb_init(void);
+void plumb_join(void);
 
 /*
  * Wait until no writer holds g, or g has been merged into another; names no

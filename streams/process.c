@@ -3,7 +3,8 @@
  * process.c: bringing the library up, and what fork and exit do to it.
  *
  * Up: the first call of the first process makes the arena and everything in
- * it; every thread's first call claims a slot.
+ * it (furnish), of one that joins an instance finds it (enlist); every thread's
+ * first call claims a slot.
  *
  * Fork: before the fork an embryo -- a process slot with a copy of the
  * descriptor table, references counted -- is made; the child claims it at
@@ -26,6 +27,9 @@
 #include "head_sig.h"
 #include "heap.h"
 #include "helper.h"
+#include "instance.h"
+#include "link.h"
+#include "node.h"
 #include "passfp.h"
 #include "putnext.h"
 #include "strlog.h"
@@ -116,7 +120,10 @@ thread_begins(struct proc *p)
 
 /* ---- processes ------------------------------------------------------------------------- */
 
-/* A process slot in state PROC_EMBRYO, or NULL when all are taken. */
+/*
+ * A process slot in state PROC_EMBRYO, or NULL when all are taken.  Who has no
+ * thread slot yet buries the threads of its earlier life when he has.
+ */
 static struct proc *
 proc_claim(void)
 {
@@ -137,7 +144,8 @@ proc_claim(void)
 		for (uint32_t old = ld_rlx(&slot_root->sr_ptop);
 		     old <= i && !cas(&slot_root->sr_ptop, &old, i + 1);)
 			;
-		bury_threads(p); /* of an earlier life */
+		if (slot_tls != NULL)
+			bury_threads(p); /* of an earlier life */
 		for (int d = 0; d < PROC_DUE; d++)
 			st_rlx(&p->pr_due[d], 0u);
 		for (int d = 0; d < PROC_SIGS; d++)
@@ -228,13 +236,20 @@ wanted_size(size_t *size)
 	return *size == 0 ? ENOMEM : 0;
 }
 
-/* What lies in the arena; the calling thread gets its slot on the way. */
-static int
-furnish(void)
-{
-	struct proc *p;
-	int error;
+/* ih_shape: what differs where a structure does. */
+#define SHAPE(h, type) (((h) ^ sizeof(type)) * 0x100000001b3u)
+#define SHAPES1 SHAPE(SHAPE(SHAPE(SHAPE(0xcbf29ce484222325u, struct slot), struct proc), \
+	struct slot_root), struct cache_root)
+#define SHAPES2 SHAPE(SHAPE(SHAPE(SHAPE(SHAPES1, queue_t), mblk_t), dblk_t), struct plumb_root)
+#define SHAPES3 SHAPE(SHAPE(SHAPE(SHAPE(SHAPES2, struct stdata), struct file), struct fdent), \
+	struct registry)
+const uint64_t inst_shape = SHAPE(SHAPE(SHAPE(SHAPES3, struct head_root), struct node), \
+	struct callout);
 
+/* Reserve slots: their table is there. */
+static int
+furnish_slots(void)
+{
 	slot_root = arena_root_make(ROOT_SLOT, sizeof(*slot_root));
 	if (slot_root == NULL)
 		return ENOMEM;
@@ -242,38 +257,112 @@ furnish(void)
 	if (slot_root->sr_reserve == NULL)
 		return ENOMEM;
 	slot_root->sr_reserve_end = slot_root->sr_reserve + RESERVE * sizeof(struct slot);
+	slot_root->sr_named = arena_named();
 	st_rlx(&slot_root->sr_top, 1u);
 	st_rlx(&slot_root->sr_ptop, 1u);
-	if ((error = heap_init()) != 0 || (error = cache_init()) != 0)
+	return 0;
+}
+
+/* What each process has for itself, and the others never see. */
+static void
+equip(void)
+{
+	callout_poke = helper_call;
+	put_init();
+	msg_init();
+	queue_init_classes();
+}
+
+/* What lies in the arena; the calling thread gets its slot on the way. */
+static int
+furnish(void)
+{
+	struct proc *p;
+	int error = furnish_slots();
+
+	if (error != 0 || (error = heap_init()) != 0 || (error = cache_init()) != 0)
 		return error;
 	p = proc_claim();
 	if (p == NULL)
 		return ENOMEM;
 	if ((error = proc_live(p)) != 0)
 		return error;
-	callout_poke = helper_call;
-	put_init();
-	msg_init();
-	queue_init_classes();
+	equip();
 	if ((error = fd_init(p)) != 0 || (error = proc_reserve()) != 0 ||
 	    (error = callout_init()) != 0 || (error = plumb_init()) != 0 ||
 	    (error = strlog_init()) != 0 || (error = head_init()) != 0)
 		return error;
-	tune_apply();
 	head_init_process();
+	tune_apply();
 	salvage_init();
 	passfp_init();
 	return registry_init();
 }
 
+/* The others take notice: they are not alone any more. */
+static void
+ring_all(void)
+{
+	uint32_t top = ld_acq(&slot_root->sr_ptop);
+
+	for (uint32_t i = 1; i < top; i++) {
+		struct proc *p = slot_procat(i);
+
+		if (p != NULL && p != slot_proc() && ld_acq(&p->pr_state) == PROC_LIVE)
+			proc_ring(p);
+	}
+}
+
+/*
+ * A member of an arena that is there.  A lock may be found whose owner is dead, so
+ * all that salvaging looks at comes first.
+ */
+static int
+enlist(void)
+{
+	struct proc *p;
+	int error;
+
+	slot_root = arena_root(ROOT_SLOT);
+	heap_join();
+	cache_join();
+	equip();
+	callout_join();
+	plumb_join();
+	strlog_join();
+	head_init_process();
+	registry_find();
+	salvage_init();
+	passfp_init();
+	p = proc_claim();
+	if (p == NULL)
+		return EAGAIN;
+	if ((error = proc_live(p)) != 0)
+		return error;
+	bury_threads(p);
+	if ((error = fd_init(p)) != 0 || (error = registry_join()) != 0)
+		return error;
+	(void)reap_scan();
+	ring_all();
+	return 0;
+}
+
+/* Out again; what others see of this process is as after an exit. */
 static void
 take_down(void)
 {
+	struct proc *p = slot_proc();
+
 	if (slot_tls != NULL) {
-		pthread_mutex_unlock(&slot_tls->sl_alive);
+		cache_detach(slot_tls);
+		slot_release(slot_tls);
 		pthread_setspecific(key, NULL);
 	}
 	slot_tls = NULL;
+	if (p != NULL && ld_rlx(&p->pr_state) == PROC_LIVE) {
+		fas(&slot_root->sr_live, 1u);
+		st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+	}
 	slot_root = NULL;
 	st_rlx(&slot_wipe->w_proc, NULL);
 	arena_destroy();
@@ -282,6 +371,7 @@ take_down(void)
 static int
 bring_up(void)
 {
+	static const struct instance_ops ops = { furnish, enlist, take_down };
 	struct slot_wipe *page = plat_wipe_page();
 	size_t size;
 	int error = wanted_size(&size);
@@ -294,17 +384,11 @@ bring_up(void)
 		    pthread_atfork(before_fork, after_fork_parent, after_fork_child) != 0)))
 		return ENOMEM;
 	hooked = true;
-	error = arena_create(size);
+	slot_wipe = page;
+	error = instance_up(size, &ops);
 	if (error == ELIBACC)
 		fputs("ustreams: a second copy of the library in one process is refused\n", stderr);
-	if (error != 0)
-		return error;
-	slot_wipe = page;
-	error = furnish();
-	if (error != 0)
-		take_down();
-	else
-		up = true;
+	up = error == 0;
 	return error;
 }
 

@@ -148,6 +148,5 @@ void
 put_init(void)
 {
 	for (int i = 0; i < NPROCS; i++)
-		if (put_procs[i].pc_put == NULL)
-			put_procs[i] = put_absent;
+		put_procs[i] = put_absent;
 }

@@ -390,6 +390,17 @@ registry_unperims(struct regent *re, queue_t *rq)
 	rq->q_perim = wq->q_perim = NULL;
 }
 
+/* What comes with the library: made, or found and given its procedures. */
+static int
+take_conf(void)
+{
+	for (const struct conf *cf = conf_table; cf->cf_name != NULL; cf++)
+		if (reg(cf->cf_name, cf->cf_tab, cf->cf_flags,
+			    cf->cf_driver ? REG_DRIVER : REG_MODULE) != 0)
+			return errno;
+	return 0;
+}
+
 int
 registry_init(void)
 {
@@ -397,9 +408,17 @@ registry_init(void)
 	if (registry == NULL)
 		return ENOMEM;
 	registry->rg_creator = geteuid();
-	for (const struct conf *cf = conf_table; cf->cf_name != NULL; cf++)
-		if (reg(cf->cf_name, cf->cf_tab, cf->cf_flags,
-			    cf->cf_driver ? REG_DRIVER : REG_MODULE) != 0)
-			return errno;
-	return 0;
+	return take_conf();
+}
+
+void
+registry_find(void)
+{
+	registry = arena_root(ROOT_REGISTRY);
+}
+
+int
+registry_join(void)
+{
+	return take_conf();
 }

@@ -61,6 +61,9 @@ struct conf {
 extern const struct conf conf_table[];
 
 int registry_init(void);
+/* The same for who joins: the procedures of what comes with the library. */
+void registry_find(void);
+int registry_join(void);
 /*
  * The entry of a name (up to n bytes of it), one use counted, or NULL.
  * registry_rele gives the use back.

@@ -44,6 +44,12 @@ strlog_init(void)
 	return 0;
 }
 
+void
+strlog_join(void)
+{
+	root = arena_root(ROOT_LOG);
+}
+
 /* ---- readers ------------------------------------------------------------------------ */
 
 static struct log_class *

@@ -27,5 +27,6 @@
 #define LOG_PARKED 256 /* messages */
 
 int strlog_init(void);
+void strlog_join(void);
 
 #endif

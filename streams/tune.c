@@ -259,7 +259,7 @@ ustr_memstat(struct ustr_memstat *ms)
 		return -1;
 	}
 	memset(ms, 0, sizeof(*ms));
-	ms->ms_cap = arena->ar_cap;
+	ms->ms_cap = arena_cap;
 	ms->ms_committed = ld_acq(&arena->ar_committed);
 	ms->ms_used = ld_acq(&arena->ar_brk);
 	ms->ms_leaked = ld_rlx(&slot_root->sr_leaked);

@@ -15,7 +15,7 @@ cd "$top_srcdir"
 # level and the stems of its files, bottom to top; x_* stands for x_...
 levels='
 0 plat plat_*
-1 slot stat ticks timerq trace uio
+1 slot stat ticks timerq trace uio instfile
 2 lock wait bell
 3 arena heap
 4 cache
@@ -24,7 +24,7 @@ levels='
 7 callout bufcall
 8 callback group perim putnext plumb
 9 registry strlog conf modload autopush link
-10 head head_* calls streamio receive fd process reap salvage suspect helper sigdue sigreg tune dump ustreams
+10 head head_* calls streamio receive fd instance process reap salvage suspect helper sigdue sigreg tune dump ustreams
 10 node passfd passfp
 '
 head_drivers='pipe fifo sad log clone connld'
