@@ -12,11 +12,13 @@
  *
  * with low marks 1 and 0, writer and reader blocking or polling, and random
  * yields in the library (USTREAMS_JITTER, debug builds).  USTR_STRESS_COUNT
- * messages in all (150,000).  A stall of 20 s draws both ends and fails.
+ * messages in all (150,000) or what USTR_STRESS_SECONDS (20) are enough for, but
+ * 20 a run.  A stall of 20 s draws both ends and fails.
  */
 #include "stresslib.h"
 
 #include <poll.h>
+#include <sys/mman.h>
 
 /* ---- a module and a driver that queue everything -------------------------- */
 
@@ -151,13 +153,16 @@ static const struct variant {
 
 /* Bits of a mode. */
 enum { WPOLLS = 1, RPOLLS = 2, LOWAT1 = 4, MODES = 8 };
+enum { LEAST = 20 };
 
 struct job {
 	enum kind j_kind;
 	int j_mode;
 	int j_fd[2]; /* [0] and [1] the same for ECHO */
 	int j_band;
-	long j_count; /* in each direction */
+	struct quota j_quota; /* in each direction */
+	/* By the end they were written at. */
+	_Atomic long j_sent[2], j_got[2];
 };
 
 /* A call was refused: wait as the mode says. */
@@ -173,28 +178,38 @@ refused(const struct job *j, int bit, int fd, int events, int got)
 }
 
 static void
-write_some(const struct job *j, int end, int tick)
+write_one(const struct job *j, int end, long number, int size)
 {
 	int events = j->j_band ? POLLWRBAND : POLLOUT;
+	unsigned char c[2] = {(unsigned char)number, 0};
+	struct strbuf d = {.len = size, .buf = (char *)c};
 
-	for (long i = 0; i < j->j_count; i++) {
-		unsigned char c = (unsigned char)i;
-		struct strbuf d = {.len = 1, .buf = (char *)&c};
+	while (putpmsg(j->j_fd[end], NULL, &d, j->j_band, MSG_BAND) == -1)
+		refused(j, WPOLLS, j->j_fd[end], events, events);
+}
 
-		while (putpmsg(j->j_fd[end], NULL, &d, j->j_band, MSG_BAND) == -1)
-			refused(j, WPOLLS, j->j_fd[end], events, events);
+/* Two bytes end the stream. */
+static void
+write_some(struct job *j, int end, int tick)
+{
+	long i;
+
+	for (i = 0; quota_more(&j->j_quota, i); i++) {
+		write_one(j, end, i, 1);
 		crew_tick(tick);
 	}
+	j->j_sent[end] = i;
+	write_one(j, end, i, 2);
 }
 
 static void
-read_some(const struct job *j, int end, int tick)
+read_some(struct job *j, int end, int tick)
 {
 	int events = POLLIN | (j->j_band ? POLLRDBAND : POLLRDNORM);
 
-	for (long i = 0; i < j->j_count; i++) {
-		unsigned char c[2];
-		struct strbuf d = {.maxlen = 2, .buf = (char *)c};
+	for (long i = 0;; i++) {
+		unsigned char c[3];
+		struct strbuf d = {.maxlen = sizeof(c), .buf = (char *)c};
 		int band = 0, flags = MSG_ANY;
 
 		while (getpmsg(j->j_fd[end], NULL, &d, &band, &flags) == -1) {
@@ -202,9 +217,13 @@ read_some(const struct job *j, int end, int tick)
 			band = 0;
 			flags = MSG_ANY;
 		}
-		if (d.len != 1 || c[0] != (unsigned char)i || band != j->j_band)
+		if ((d.len != 1 && d.len != 2) || c[0] != (unsigned char)i ||
+		    band != j->j_band)
 			DIE("message %ld: %d bytes, first %#x, band %d", i, d.len, c[0],
 			    band);
+		if (d.len == 2)
+			return;
+		j->j_got[!end] = i + 1;
 		crew_tick(tick);
 	}
 }
@@ -260,28 +279,40 @@ make(struct job *j, const struct variant *v)
 	}
 }
 
-static void
-run(const struct variant *v, bool forked, int mode, long count)
+/* The number of messages. */
+static long
+run(const struct variant *v, bool forked, int mode, const struct quota *quota)
 {
 	/* The flag of an end is its writer's and its reader's. */
 	bool both_ways = v->v_kind >= MODULE && (mode & WPOLLS) == (mode & RPOLLS) >> 1;
-	struct job j = {.j_kind = v->v_kind, .j_mode = mode};
+	struct job *j = shared_memory(sizeof(*j));
 	struct crew c;
+	long got = 0;
 	int left;
 
-	j.j_band = v->v_kind == BAND || v->v_kind == MBAND;
-	j.j_count = both_ways ? (count + 1) / 2 : count;
-	make(&j, v);
-	MUST(str_fcntl(j.j_fd[0], F_SETFL, mode & WPOLLS ? O_NONBLOCK : 0));
-	MUST(str_fcntl(j.j_fd[1], F_SETFL, mode & RPOLLS ? O_NONBLOCK : 0));
-	crew_start(&c, forked, both_ways ? 4 : 2, work, &j, j.j_fd, v->v_what);
+	j->j_kind = v->v_kind;
+	j->j_mode = mode;
+	j->j_band = v->v_kind == BAND || v->v_kind == MBAND;
+	j->j_quota = *quota;
+	j->j_quota.q_most = both_ways ? (quota->q_most + 1) / 2 : quota->q_most;
+	make(j, v);
+	MUST(str_fcntl(j->j_fd[0], F_SETFL, mode & WPOLLS ? O_NONBLOCK : 0));
+	MUST(str_fcntl(j->j_fd[1], F_SETFL, mode & RPOLLS ? O_NONBLOCK : 0));
+	quota_begin(&j->j_quota);
+	crew_start(&c, forked, both_ways ? 4 : 2, work, j, j->j_fd, v->v_what);
 	crew_join(&c, 0, c.c_n);
-	for (int i = 0; i < 2; i++)
-		if (MUST(str_ioctl(j.j_fd[i], I_NREAD, &left)) != 0)
+	for (int i = 0; i < 2; i++) {
+		if (MUST(str_ioctl(j->j_fd[i], I_NREAD, &left)) != 0)
 			DIE("messages are left");
+		if (j->j_got[i] != j->j_sent[i])
+			DIE("%ld messages sent, %ld read", j->j_sent[i], j->j_got[i]);
+		got += j->j_got[i];
+	}
 	crew_end(&c);
-	MUST(str_close(j.j_fd[0]));
-	MUST(str_close(j.j_fd[1]));
+	MUST(str_close(j->j_fd[0]));
+	MUST(str_close(j->j_fd[1]));
+	munmap(j, sizeof(*j));
+	return got;
 }
 
 int
@@ -289,7 +320,7 @@ main(int argc, char **argv)
 {
 	enum { N = sizeof(variants) / sizeof(variants[0]) };
 	bool threads, forks;
-	long count;
+	struct quota quota;
 
 	/* It must be set when the program starts. */
 	if (setenv("USTREAMS_JITTER", "1", 0) == 0 && getenv("STRESS_FLOW") == NULL) {
@@ -298,18 +329,18 @@ main(int argc, char **argv)
 	}
 	if (!stress_modes(argc, argv, &threads, &forks))
 		return 77;
-	count = stress_count(150000) / (N * MODES * (threads + forks)) + 1;
+	quota = quota_share(150000, 20, N * MODES * (threads + forks), LEAST);
 	for (int i = 0; i < N; i++) {
 		for (int f = 0; f < 2; f++) {
-			long start = stress_now();
+			long start = stress_now(), got = 0;
 
 			if (f ? !forks : !threads)
 				continue;
 			for (int mode = 0; mode < MODES; mode++)
-				run(&variants[i], f, mode, count);
+				got += run(&variants[i], f, mode, &quota);
 			printf("stress_flow: %s, %s %#x: %ld messages, %ld ms\n",
 			    f ? "fork" : "threads", variants[i].v_what,
-			    (unsigned)variants[i].v_flags, count * MODES,
+			    (unsigned)variants[i].v_flags, got,
 			    stress_now() - start);
 			fflush(stdout);
 		}

@@ -1,25 +1,28 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stress_memory.c [threads|fork|both]: messages allocated by one worker and
- * freed by another, 10,000,000 in all (USTR_STRESS_COUNT; less when
- * USTR_STRESS_SECONDS is given and over): once warm, the arena grows no more.
+ * freed by another, USTR_STRESS_COUNT in all (10,000,000) or what
+ * USTR_STRESS_SECONDS (20) are enough for, but 5,000 a run: once warm, the arena
+ * grows no more.
  */
 #include "stresslib.h"
 
-enum { WINDOW = 8192, SLACK = 512 * 1024 };
+enum { WINDOW = 8192, SLACK = 512 * 1024, LEAST = 5000 };
 
 struct job {
 	int j_fd[2];
-	bool j_mixed;	     /* sizes 0..2000, or 40 bytes */
-	long j_count, j_end; /* messages; stress_now() to stop at, or 0 */
-	atomic_bool j_warm;  /* the first tenth is through */
+	bool j_mixed; /* sizes 0..2000, or 40 bytes */
+	struct quota j_quota;
+	atomic_bool j_warm;  /* the first tenth, of the count or the time, is through */
 	_Atomic long j_done; /* messages freed */
 };
 
+/* After that many messages. */
 static bool
-over(const struct job *j)
+is_warm(const struct quota *q, long done)
 {
-	return j->j_end != 0 && stress_now() >= j->j_end;
+	return done >= q->q_most / 10 ||
+	    (done >= q->q_least / 10 && stress_now() >= q->q_end - q->q_ms * 9 / 10);
 }
 
 /* An empty M_PROTO ends the stream. */
@@ -29,7 +32,7 @@ allocate(struct job *j)
 	unsigned int rnd = 1;
 	mblk_t *mp;
 
-	for (long i = 0; i < j->j_count && (i % 1024 != 0 || !over(j)); i++) {
+	for (long i = 0; i % 256 != 0 || quota_more(&j->j_quota, i); i++) {
 		size_t n = 40;
 
 		rnd = rnd * 1103515245u + 12345u;
@@ -52,20 +55,21 @@ allocate(struct job *j)
 static void
 release(struct job *j)
 {
-	bool last = false;
-
-	while (!last) {
+	for (;;) {
 		mblk_t *mp;
+		long done;
+		bool last;
 
 		MUST(str_getmblk(j->j_fd[1], &mp));
 		last = mp->b_datap->db_type == M_PROTO;
 		freemsg(mp);
 		crew_tick(1);
-		if (atomic_fetch_add_explicit(&j->j_done, 1, memory_order_relaxed) ==
-		    j->j_count / 10)
+		if (last)
+			return;
+		done = atomic_fetch_add_explicit(&j->j_done, 1, memory_order_relaxed) + 1;
+		if (done % 256 == 0 && is_warm(&j->j_quota, done))
 			atomic_store(&j->j_warm, true);
 	}
-	atomic_store(&j->j_warm, true);
 }
 
 static void
@@ -94,8 +98,22 @@ fill_and_drain(const int fd[2])
 	MUST(str_fcntl(fd[1], F_SETFL, 0));
 }
 
+/* No longer than a stall may last; who joins the workers tells it. */
 static void
-run(bool forked, bool mixed, long count, long ms)
+await_warm(const struct job *j)
+{
+	long done = -1, moved = stress_now();
+
+	while (!atomic_load(&j->j_warm) && stress_now() - moved < STALL_MS) {
+		if (atomic_load(&j->j_done) != done)
+			moved = stress_now();
+		done = atomic_load(&j->j_done);
+		stress_sleep(1);
+	}
+}
+
+static void
+run(bool forked, bool mixed, const struct quota *quota)
 {
 	struct job *j = shared_memory(sizeof(*j));
 	struct ustr_memstat warm, end;
@@ -103,15 +121,14 @@ run(bool forked, bool mixed, long count, long ms)
 	long start = stress_now();
 
 	j->j_mixed = mixed;
-	j->j_count = count;
-	j->j_end = ms != 0 ? start + ms : 0;
+	j->j_quota = *quota;
 	MUST(str_pipe(j->j_fd));
 	MUST(str_ioctl(j->j_fd[1], I_SET_LOWAT, WINDOW / 4));
 	MUST(str_ioctl(j->j_fd[1], I_SET_HIWAT, WINDOW));
 	fill_and_drain(j->j_fd);
+	quota_begin(&j->j_quota);
 	crew_start(&c, forked, 2, work, j, j->j_fd, "stress_memory");
-	while (!atomic_load(&j->j_warm) && stress_now() - start < STALL_MS)
-		stress_sleep(1);
+	await_warm(j);
 	MUST(ustr_memstat(&warm));
 	crew_join(&c, 0, 2);
 	MUST(ustr_memstat(&end));
@@ -133,18 +150,16 @@ int
 main(int argc, char **argv)
 {
 	bool threads, forks;
-	long count, ms = 0;
+	struct quota quota;
 
 	if (!stress_modes(argc, argv, &threads, &forks))
 		return 77;
-	count = stress_count(10000000) / (2 * (threads + forks)) + 10;
-	if (getenv("USTR_STRESS_SECONDS") != NULL)
-		ms = stress_ms() / (2 * (threads + forks));
+	quota = quota_share(10000000, 20, 2 * (threads + forks), LEAST);
 	for (int mixed = 0; mixed < 2; mixed++) {
 		if (threads)
-			run(false, mixed, count, ms);
+			run(false, mixed, &quota);
 		if (forks)
-			run(true, mixed, count, ms);
+			run(true, mixed, &quota);
 	}
 	return 0;
 }

@@ -2,6 +2,7 @@
 /* stresslib.c: what the stress programs share. */
 #include "stresslib.h"
 
+#include <limits.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -60,6 +61,29 @@ long
 stress_count(long fallback)
 {
 	return env_number("USTR_STRESS_COUNT", fallback);
+}
+
+struct quota
+quota_share(long count, long seconds, long n, long least)
+{
+	bool counted = getenv("USTR_STRESS_COUNT") != NULL &&
+	    getenv("USTR_STRESS_SECONDS") == NULL;
+
+	return (struct quota){.q_most = stress_count(count) / n + 1,
+	    .q_least = least,
+	    .q_ms = counted ? LONG_MAX / 2 : stress_ms_or(seconds) / n};
+}
+
+void
+quota_begin(struct quota *q)
+{
+	q->q_end = stress_now() + q->q_ms;
+}
+
+bool
+quota_more(const struct quota *q, long done)
+{
+	return done < q->q_most && (done < q->q_least || stress_now() < q->q_end);
 }
 
 bool

@@ -4,7 +4,8 @@
  * processes, a watchdog that draws both ends of a stalled stream, and traffic
  * whose every message is accounted for.
  *
- * Environment: USTR_STRESS_SECONDS (3), USTR_STRESS_COUNT, USTR_STRESS_MODE
+ * Environment: USTR_STRESS_SECONDS (3; of programs that count messages, more),
+ * USTR_STRESS_COUNT, USTR_STRESS_MODE
  * (threads, fork or both; an argument of that name wins), and
  * USTR_TEST_THREADS_ONLY=1.  Exit status 0 good, 1 bad, 77 skipped.
  */
@@ -32,6 +33,24 @@ void stress_sleep(int ms);
 long stress_ms(void);
 long stress_ms_or(long seconds);
 long stress_count(long fallback);
+
+/*
+ * How many messages a run sends: so many when there is time for them, else what
+ * there was time for, but the least in any case: a message that waits for the
+ * other CPU takes a microsecond or, beside a busy program, ten milliseconds.
+ */
+struct quota {
+	long q_most, q_least; /* messages */
+	long q_ms, q_end;     /* the time, and stress_now() when it is up */
+};
+/*
+ * One of n runs that share USTR_STRESS_COUNT messages and USTR_STRESS_SECONDS.
+ * The count given alone is sent whole, whatever time it takes.
+ */
+struct quota quota_share(long count, long seconds, long n, long least);
+/* The time runs. */
+void quota_begin(struct quota *q);
+bool quota_more(const struct quota *q, long done);
 /* Which modes to run; false: none is possible here, exit with 77. */
 bool stress_modes(int argc, char **argv, bool *threads, bool *forks);
 
