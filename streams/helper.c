@@ -20,6 +20,7 @@
 
 #define TICK 50 /* ms between looks at the others */
 #define END_MS 1000 /* an exit waits for the helper at most so long */
+#define BEGIN_MS 1000 /* and a fork for it to begin */
 #define NS_PER_MS 1000000
 
 /* Private to the process. */
@@ -28,6 +29,7 @@ static struct {
 	pthread_t thread;
 	bool ending;	/* the process exits */
 	bool running;
+	bool begun;	/* it is past all that creating a thread does */
 	bool forbidden;	/* USTREAMS_HELPER=0, or no thread could be had */
 } hp = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -90,6 +92,7 @@ static void *
 helper(void *arg)
 {
 	(void)arg;
+	st_rel(&hp.begun, true);
 	while (!ld_acq(&hp.ending) && slot_self() != NULL) {
 		struct proc *p = slot_tls->sl_pslot;
 		struct round r = chores(p);
@@ -135,10 +138,31 @@ helper_start(void)
 	st_rlx(&slot_tls->sl_pslot->pr_helper, 1u);
 	pthread_mutex_lock(&hp.lock);
 	if (!ld_acq(&hp.running) && !ld_acq(&hp.ending)) {
+		st_rel(&hp.begun, false);
 		st_rlx(&hp.running, !forbidden() && spawn());
 		st_rlx(&hp.forbidden, !hp.running);
 	}
 	pthread_mutex_unlock(&hp.lock);
+}
+
+/* The lock is only tried: fork may be called by a handler that interrupted who has it. */
+static bool
+starting(void)
+{
+	bool yes;
+
+	if (pthread_mutex_trylock(&hp.lock) != 0)
+		return true;
+	yes = ld_acq(&hp.running) && !ld_acq(&hp.begun);
+	pthread_mutex_unlock(&hp.lock);
+	return yes;
+}
+
+void
+helper_settle(void)
+{
+	for (int ms = 0; ms < BEGIN_MS && starting(); ms++)
+		plat_nap(1000);
 }
 
 void
@@ -182,7 +206,7 @@ void
 helper_forget(void)
 {
 	pthread_mutex_init(&hp.lock, NULL);
-	hp.running = hp.forbidden = hp.ending = false;
+	hp.running = hp.begun = hp.forbidden = hp.ending = false;
 	bell_forget();
 }
 

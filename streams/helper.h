@@ -28,6 +28,11 @@
 void helper_start(void);
 /* Something to do, for the helper of this process. */
 void helper_poke(void);
+/*
+ * Before a fork: a thread that is being created may hold locks of the allocator,
+ * and where that is a sanitizer's the child would find them held for ever.
+ */
+void helper_settle(void);
 /* In the child of a fork: the thread did not come along. */
 void helper_forget(void);
 /*

@@ -452,6 +452,7 @@ make_embryo(void)
 static void
 before_fork(void)
 {
+	helper_settle();
 	pthread_mutex_lock(&up_lock);
 	/* Before the other locks: burying the dead may want them. */
 	forking.embryo = up ? make_embryo() : NULL;

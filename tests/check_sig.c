@@ -1056,7 +1056,7 @@ START_TEST(every_process_of_a_group_is_told)
 	for (int i = 0; i < 3; i++) {
 		pid[i] = fork();
 		if (pid[i] == 0) {
-			alarm(SOON / 1000); /* it is not of the group that Check kills */
+			lives(SOON);
 			NEED(str_read(p[0], &c, 1) == -1);
 			NEED(reached(&b->go, 1));
 			_exit(be_told(b, -1, 0));
@@ -1137,7 +1137,7 @@ START_TEST(registering_again_takes_no_more_room)
 		pid_t pid = fork();
 
 		if (pid == 0) {
-			alarm(SOON / 1000);
+			lives(SOON);
 			pause();
 			_exit(0);
 		}

@@ -273,6 +273,13 @@ reap(pid_t pid, int ms)
 }
 
 void
+lives(int ms)
+{
+	signal(SIGALRM, SIG_DFL);
+	alarm((unsigned)(ms + 999) / 1000);
+}
+
+void
 gate_make(struct gate *g)
 {
 	ck_assert_int_eq(pipe(g->g_fd), 0);

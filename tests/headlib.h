@@ -117,6 +117,11 @@ void nag_stop(struct nag *n);
 pid_t child(int (*fn)(void *), void *arg);
 /* Wait for it: exit status, 128 + signal, or -1 after ms (it is then killed). */
 int reap(pid_t pid, int ms);
+/*
+ * In a child that is not of the group that Check kills: die after ms.  What
+ * Check's own handler of SIGALRM does is to kill the test.
+ */
+void lives(int ms);
 /* One-shot signals between processes: open it, or wait for it. */
 struct gate {
 	int g_fd[2];
