@@ -28,6 +28,12 @@ _Static_assert(sizeof(struct arena) <= 2 * INST_PAGE, "the header is two pages")
 _Static_assert(offsetof(struct arena, ar_brk) == INST_PAGE, "struct instwords");
 _Static_assert(ROOTS <= INST_ROOTS, "the header has room for all");
 
+const struct plat_file *
+arena_identity(void)
+{
+	return arena != NULL ? &arena_id : NULL;
+}
+
 bool
 arena_fd_ours(void)
 {

@@ -29,6 +29,7 @@
 #include "instfile.h"
 
 #define ARENA_BASE ((void *)0x550000000000)
+#define ARENA_MEMFILE "/memfd:ustreams" /* what a private one is called in /proc */
 
 /* Who keeps his shared globals where. */
 enum arena_root { ROOT_SLOT, ROOT_HEAP, ROOT_CACHE, ROOT_PLUMB, ROOT_REGISTRY, ROOT_HEAD,
@@ -75,6 +76,8 @@ bool arena_fd_regain(void);
 /* In the child of a fork: a thread that is not here may have been regaining it. */
 void arena_forked(void);
 int arena_fd(void);
+/* Which file it is, or NULL while there is none. */
+const struct plat_file *arena_identity(void);
 
 INLINE bool
 arena_has(const void *p)

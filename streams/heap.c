@@ -7,20 +7,8 @@
 #include <errno.h>
 #include <string.h>
 
-#define NHEAP 96
 #define PIECE_MIN 4096
 #define PIECE_MAX 65536
-
-struct heap_class {
-	uint32_t hc_lock;	/* A */
-	uint32_t hc_piecesize;	/* C  bytes carved at a time */
-	void *hc_free;		/* Q  first free object; its first word links on */
-	char *hc_piece;		/* Q  what is not yet cut */
-	char *hc_end;		/* Q  its end */
-	size_t hc_size;		/* C  object size */
-	size_t hc_inuse;	/* Q  objects handed out */
-	size_t hc_spare[2];
-} LINE_ALIGNED;
 
 _Static_assert(sizeof(struct heap_class) == LINE, "a class is a line");
 _Static_assert(offsetof(struct heap_class, hc_lock) == 0, "heap_salvage counts on it");

@@ -21,6 +21,19 @@
 #include "slot.h"
 
 #define HEAP_MAX ((size_t)1 << 30) /* largest object, bytes */
+#define NHEAP 96 /* classes */
+
+/* A class; the root holds NHEAP of them. */
+struct heap_class {
+	uint32_t hc_lock;	/* A */
+	uint32_t hc_piecesize;	/* C  bytes carved at a time */
+	void *hc_free;		/* Q  first free object; its first word links on */
+	char *hc_piece;		/* Q  what is not yet cut */
+	char *hc_end;		/* Q  its end */
+	size_t hc_size;		/* C  object size */
+	size_t hc_inuse;	/* Q  objects handed out */
+	size_t hc_spare[2];
+} LINE_ALIGNED;
 
 /* Make the classes: 0 or ENOMEM. */
 int heap_init(void);

@@ -25,11 +25,11 @@ levels='
 8 callback group perim putnext plumb
 9 registry strlog conf modload autopush link
 10 head head_* calls streamio receive fd instance process reap salvage suspect helper sigdue sigreg tune dump ustreams
-10 node passfd passfp
+10 node passfd passfp look look_*
 '
 head_drivers='pipe fifo sad log clone connld'
 # Our headers that are not below sys/.
-own_headers='stropts.h ustreams.h'
+own_headers='stropts.h ustreams.h ustreams_look.h'
 
 for file in streams/*.[ch] modules/*.[ch] drivers/*.[ch] utils/*.[ch] \
 	include/*.h include/sys/*.h; do
