@@ -634,6 +634,29 @@ broken 1:1 "a command must stand here" <<'END'
 "text"
 END
 
+broken 2:17 "-5 is below 0; legal: 0 and more" <<'END'
+pipe a b
+read a 1 within -5
+END
+broken 1:10 "-1 is below 0" <<'END'
+repeat   -1 { }
+END
+broken 1:18 "-2 is below 0" <<'END'
+case "x" timeout -2 { }
+END
+broken 1:19 "-7000 is below 0" <<'END'
+expect-none a for -7ms
+END
+
+stops 2:8 "-3 is below 0; legal: 0 and more" <<'END'
+set n = 2 - 5
+repeat $n { }
+END
+stops 3:20 "-3 is below 0" <<'END'
+pipe a b
+set n = 2 - 5
+write a "x" within $n
+END
 stops 1:6 "no descriptor is called 'a'; legal: none" <<'END'
 read a 1
 END

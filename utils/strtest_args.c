@@ -143,7 +143,7 @@ key_pointer(
 static long long
 scaled(struct run *r, const struct expr *e, long long otherwise)
 {
-	return (long long)((double)(e == NULL ? otherwise : expr_number(r, e)) *
+	return (long long)((double)(e == NULL ? otherwise : expr_count(r, e)) *
 	    options.slow);
 }
 
@@ -160,7 +160,7 @@ time_lasting(
     struct run *r, const struct command *c, struct outcome *o, long long otherwise)
 {
 	o->waited = true;
-	return c->lasting == NULL ? otherwise : expr_number(r, c->lasting);
+	return c->lasting == NULL ? otherwise : expr_count(r, c->lasting);
 }
 
 /* ---- guarded memory ----------------------------------------------------------------- */

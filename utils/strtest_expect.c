@@ -214,13 +214,13 @@ outcome_timing(
 	long long limit;
 
 	if (c->within != NULL && !o->waited) {
-		limit = (long long)((double)expr_number(r, c->within) * options.slow);
+		limit = (long long)((double)expr_count(r, c->within) * options.slow);
 		if (took > limit)
 			run_failed(r, pool_printf(&r->pool, "within %lld us", limit),
 			    pool_printf(&r->pool, "%lld us", took));
 	}
 	if (c->after != NULL) {
-		limit = expr_number(r, c->after);
+		limit = expr_count(r, c->after);
 		if (took < limit)
 			run_failed(r, pool_printf(&r->pool, "after %lld us", limit),
 			    pool_printf(&r->pool, "%lld us", took));

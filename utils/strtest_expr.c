@@ -440,6 +440,33 @@ expr_number(struct run *r, const struct expr *e)
 	return v.number;
 }
 
+static const char *
+below_zero(struct pool *p, long long n)
+{
+	return pool_printf(p, "%lld is below 0; legal: 0 and more", n);
+}
+
+long long
+expr_count(struct run *r, const struct expr *e)
+{
+	long long n = expr_number(r, e);
+
+	if (n < 0)
+		run_broken(r, e->at, "%s", below_zero(&r->pool, n));
+	return n;
+}
+
+const char *
+expr_check_count(struct pool *p, const struct expr *e)
+{
+	const struct expr *number = e->kind == EXPR_UNARY ? e->left : e;
+
+	if (e->kind != EXPR_UNARY || e->op != '-' || number->kind != EXPR_NUMBER ||
+	    number->number <= 0)
+		return NULL;
+	return below_zero(p, -number->number);
+}
+
 struct value
 expr_data(struct run *r, const struct expr *e)
 {

@@ -36,7 +36,7 @@ parser_timings(struct parser *p, struct command *c)
 				continue;
 			parser_next(p);
 			*(struct expr **)(void *)((char *)c +
-			    timings[i].field) = parser_checked(p);
+			    timings[i].field) = parser_count(p);
 			break;
 		}
 	}
@@ -53,7 +53,7 @@ parse_case(struct parser *p, struct command *c)
 	c->value = parser_string(p);
 	if (lex_is(&p->tok, "timeout")) {
 		parser_next(p);
-		c->value2 = parser_checked(p);
+		c->value2 = parser_count(p);
 	}
 	c->block = block(p);
 	p->depth--;
@@ -62,7 +62,7 @@ parse_case(struct parser *p, struct command *c)
 static void
 parse_repeat(struct parser *p, struct command *c)
 {
-	c->value = parser_checked(p);
+	c->value = parser_count(p);
 	c->block = block(p);
 }
 

@@ -52,6 +52,8 @@ const char *parser_take_name(struct parser *p, const char *what);
 struct expr *parser_value(struct parser *p);
 /* The same, checked for unknown names. */
 struct expr *parser_checked(struct parser *p);
+/* The same for a number that may not be below 0. */
+struct expr *parser_count(struct parser *p);
 struct expr *parser_string(struct parser *p);
 
 struct command *parser_command(struct parser *p);

@@ -361,3 +361,14 @@ parser_checked(struct parser *p)
 		parser_fail(p, at, "%s", wrong);
 	return e;
 }
+
+struct expr *
+parser_count(struct parser *p)
+{
+	struct expr *e = parser_checked(p);
+	const char *wrong = expr_check_count(&pool_forever, e);
+
+	if (wrong != NULL)
+		parser_fail(p, e->at, "%s", wrong);
+	return e;
+}

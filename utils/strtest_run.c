@@ -324,7 +324,7 @@ run_simple(struct run *r, const struct command *c)
 void
 run_repeat(struct run *r, const struct command *c)
 {
-	long long n = expr_number(r, c->value);
+	long long n = expr_count(r, c->value);
 
 	for (long long i = 0; i < n; i++)
 		run_commands(r, c->block);
@@ -453,7 +453,7 @@ run_case(struct run *r, const struct command *c)
 	if (r->shared != NULL)
 		run_broken(r, c->at, "a case cannot stand in a case");
 	if (c->value2 != NULL)
-		timeout = (double)expr_number(r, c->value2) / 1e6;
+		timeout = (double)expr_count(r, c->value2) / 1e6;
 	sentence = expr_word(r, c->value);
 	if (options.only == NULL || strstr(sentence, options.only) != NULL)
 		job_case(r, sentence, c->block, timeout * options.slow);
