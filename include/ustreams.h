@@ -140,7 +140,8 @@ long ustr_tunable(const char *name);
  * USTREAMS_TUNE, a list of name=value with these names and mag, the objects of a
  * magazine, is read when the library comes up: what it was, "" when not set;
  * NULL when the library does not come up.  A list that is refused fails the
- * first call with EINVAL; ustr_tunefault() then says why, NULL otherwise.
+ * first call with EINVAL, a USTREAMS_ARENA that is too little with ENOMEM;
+ * ustr_tunefault() then says which variable and why, NULL otherwise.
  */
 const char *ustr_tunestr(void);
 const char *ustr_tunefault(void);

@@ -47,7 +47,7 @@ head_wput(queue_t *q, mblk_t *mp)
 	return 0;
 }
 
-static struct module_info head_info = { 0, "strhead", 0, INFPSZ, 65536, 8192 };
+static struct module_info head_info = { 0, "strhead", 0, INFPSZ, HEAD_HIWAT, HEAD_LOWAT };
 static struct qinit head_rinit = { head_rput, NULL, NULL, NULL, NULL, &head_info, NULL };
 static struct qinit head_winit = { head_wput, head_wsrv, NULL, NULL, NULL, &head_info, NULL };
 
@@ -72,8 +72,8 @@ head_init(void)
 	head_root->hr_nstrpush = 64;
 	head_root->hr_strmsgsz = 262144;
 	head_root->hr_strctlsz = 4096;
-	head_root->hr_hiwat = 65536;
-	head_root->hr_lowat = 8192;
+	head_root->hr_hiwat = HEAD_HIWAT;
+	head_root->hr_lowat = HEAD_LOWAT;
 	head_root->hr_cltime = 15000;
 	head_root->hr_ioctltime = 15000;
 	sd = (struct side *)(head_root + 1);

@@ -38,6 +38,8 @@
 
 #define CLASS_HEAD 16	/* cache of stream heads */
 #define NODE_CHAINS 64	/* of the table of named nodes */
+#define HEAD_HIWAT 65536 /* marks of a stream head unless set, bytes */
+#define HEAD_LOWAT 8192
 #define WRITE_CUT 65536 /* a longer write is more than one message, bytes */
 
 struct stdata {

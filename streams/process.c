@@ -205,11 +205,18 @@ proc_live(struct proc *p)
 
 /* ---- up ------------------------------------------------------------------------------------ */
 
+/* An arena in which the library cannot even begin. */
+static void
+refuse_small(const char *s)
+{
+	tune_refuse(ENOMEM, "USTREAMS_ARENA: %.40s is too little to begin with; "
+		"legal: some megabytes and more, such as 64M", s);
+}
+
 /* USTREAMS_ARENA: bytes with K, M, G; 0 when not set.  0, EINVAL. */
 static int
-wanted_size(size_t *size)
+wanted_size(const char *s, size_t *size)
 {
-	const char *s = secure_getenv("USTREAMS_ARENA");
 	unsigned long long n;
 	int shift = 0;
 	char *end;
@@ -234,6 +241,20 @@ wanted_size(size_t *size)
 		return EINVAL;
 	*size = (size_t)n << shift;
 	return *size == 0 ? ENOMEM : 0;
+}
+
+/* The same, with a sentence for what is refused. */
+static int
+take_size(const char *s, size_t *size)
+{
+	int error = wanted_size(s, size);
+
+	if (error == EINVAL)
+		tune_refuse(error, "USTREAMS_ARENA: '%.40s' is no size; "
+			"legal: bytes, with a suffix K, M or G, such as 64M", s);
+	else if (error != 0)
+		refuse_small(s);
+	return error;
 }
 
 /* ih_shape: what differs where a structure does. */
@@ -373,8 +394,9 @@ bring_up(void)
 {
 	static const struct instance_ops ops = { furnish, enlist, take_down };
 	struct slot_wipe *page = plat_wipe_page();
+	const char *wanted = secure_getenv("USTREAMS_ARENA");
 	size_t size;
-	int error = wanted_size(&size);
+	int error = take_size(wanted, &size);
 
 	if (error == 0)
 		error = tune_read();
@@ -388,6 +410,8 @@ bring_up(void)
 	error = instance_up(size, &ops);
 	if (error == ELIBACC)
 		fputs("ustreams: a second copy of the library in one process is refused\n", stderr);
+	if (error == ENOMEM && wanted != NULL)
+		refuse_small(wanted);
 	up = error == 0;
 	return error;
 }

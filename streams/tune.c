@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -93,11 +94,23 @@ ustr_tunable(const char *name)
 
 /* What the library was brought up with; the process's own, as the environment is. */
 static struct {
-	char text[256];	 /* as it was given */
-	char fault[384]; /* why it was refused, or "" */
+	char text[256]; /* as it was given */
 	bool set[NTUNABLE];
 	long value[NTUNABLE];
 } settings;
+
+static char fault[384]; /* why the last attempt was refused, or "" */
+
+int
+tune_refuse(int error, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(fault, sizeof(fault), fmt, ap);
+	va_end(ap);
+	return error;
+}
 
 /* Short names of the environment. */
 static const struct {
@@ -132,9 +145,7 @@ refuse(const char *name, const char *why)
 	char legal[256];
 
 	list_legal(legal, sizeof(legal));
-	snprintf(settings.fault, sizeof(settings.fault), "USTREAMS_TUNE: %.40s: %s; legal: %s",
-		name, why, legal);
-	return EINVAL;
+	return tune_refuse(EINVAL, "USTREAMS_TUNE: %.40s: %s; legal: %s", name, why, legal);
 }
 
 static int
@@ -180,6 +191,38 @@ take_setting(char *part)
 	return take_value(part, value);
 }
 
+static size_t
+place(const char *name)
+{
+	size_t i = 0;
+
+	while (strcmp(tunables[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+/*
+ * The marks as they will be: the low one may not be above the high one.  Who
+ * lowers only the high one means that the low one goes with it.
+ */
+static int
+take_marks(void)
+{
+	size_t hi = place("sthiwat"), lo = place("stlowat");
+	long high = settings.set[hi] ? settings.value[hi] : HEAD_HIWAT;
+	long low = settings.set[lo] ? settings.value[lo] : HEAD_LOWAT;
+
+	if (low <= high)
+		return 0;
+	if (settings.set[lo])
+		return tune_refuse(EINVAL,
+			"USTREAMS_TUNE: lowat=%ld is above hiwat, which is %ld; "
+			"legal: lowat=0..%ld, or a larger hiwat", low, high, high);
+	settings.set[lo] = true;
+	settings.value[lo] = high;
+	return 0;
+}
+
 int
 tune_read(void)
 {
@@ -197,7 +240,7 @@ tune_read(void)
 	memcpy(copy, text, strlen(text) + 1);
 	while (error == 0 && (part = strsep(&rest, ",")) != NULL)
 		error = take_setting(part);
-	return error;
+	return error == 0 ? take_marks() : error;
 }
 
 void
@@ -217,7 +260,7 @@ ustr_tunestr(void)
 const char *
 ustr_tunefault(void)
 {
-	return slot_self() == NULL && settings.fault[0] != '\0' ? settings.fault : NULL;
+	return slot_self() == NULL && fault[0] != '\0' ? fault : NULL;
 }
 
 /* ---- the version line -------------------------------------------------------- */

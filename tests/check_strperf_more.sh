@@ -164,6 +164,23 @@ for value in fastbuf=64 mag=1 mag=33 mag=x mag nosuch=1 mag=8,,; do
 	expect 2 "USTREAMS_TUNE=$value"
 	says "legal: mag=2..32" "USTREAMS_TUNE=$value"
 done
+for value in hiwat=100,lowat=200 lowat=100000 stlowat=1,sthiwat=0; do
+	tune "$value" pipe --mode $mode --duration 0.05
+	expect 2 "USTREAMS_TUNE=$value"
+	says "is above hiwat, which is" "USTREAMS_TUNE=$value"
+done
+tune hiwat=100 pipe --mode $mode --duration 0.1 --sizes 64 --json
+expect 0 "hiwat below the usual lowat"
+json 'j["config"]["hiwat"] == 100' "hiwat alone"
+for value in foo 5X '' -1 99999999999G; do
+	USTREAMS_ARENA=$value run pipe --mode $mode --duration 0.05
+	expect 2 "USTREAMS_ARENA=$value"
+	says "USTREAMS_ARENA: '$value' is no size; legal: bytes, with a suffix" \
+		"USTREAMS_ARENA=$value"
+done
+USTREAMS_ARENA=1K run mem
+expect 2 "USTREAMS_ARENA=1K"
+says "USTREAMS_ARENA: 1K is too little to begin with; legal: " "USTREAMS_ARENA=1K"
 tune mag=4,hiwat=100000 pipe --mode $mode --duration 0.1 --sizes 64 --json
 expect 0 "USTREAMS_TUNE"
 json 'j["tune"] == "mag=4,hiwat=100000" and j["config"]["hiwat"] == 100000' "tune in results"

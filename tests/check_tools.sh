@@ -142,6 +142,23 @@ refuses 2 'which stream'
 run strchg -p "$work/file"
 refuses 2 'not a stream'
 
+# ---- settings that are refused ---------------------------------------------------
+for tool in strconf strchg autopush strerr strlogtrace; do
+	case $tool in
+	strconf) what=echo ;;
+	strchg) what='-p echo' ;;
+	autopush) what='-g -M 1 -m 1' ;;
+	*) what= ;;
+	esac
+	# shellcheck disable=SC2086 # several words
+	USTREAMS_ARENA=foo run $tool $what
+	checks=$((checks + 1))
+	[ "$status" != 0 ] || fail "exit status 0"
+	grep -q "^$tool: USTREAMS_ARENA: 'foo' is no size; legal: " "$work/err" ||
+		fail "does not name USTREAMS_ARENA"
+	[ "$(wc -l <"$work/err")" = 1 ] || fail "not one line on stderr"
+done
+
 # ---- strclean ------------------------------------------------------------------
 fill()
 {

@@ -20,8 +20,11 @@ enum { WORDS = 64 }; /* more on a line than can be legal */
 int
 apconf_open(void)
 {
-	int sad = str_open("/dev/streams/clone/sad", O_RDWR);
+	int sad;
 
+	if (!tool_library())
+		return -1;
+	sad = str_open("/dev/streams/clone/sad", O_RDWR);
 	if (sad == -1)
 		tool_complain("/dev/streams/clone/sad: %s", strerror(errno));
 	return sad;

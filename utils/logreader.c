@@ -37,6 +37,10 @@ logreader_open(struct logreader *lr, int cmd, const void *data, size_t n)
 	struct strioctl ic = { cmd, 0, (int)n, (char *)(uintptr_t)data };
 	struct sigaction sa = { .sa_handler = stop };
 
+	if (ustr_tunefault() != NULL) {
+		fprintf(stderr, "%s: %s\n", logreader_name, ustr_tunefault());
+		return false;
+	}
 	lr->lr_fd = str_open("/dev/streams/clone/log", O_RDWR);
 	if (lr->lr_fd < 0)
 		return complain("log");

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <ustreams.h>
@@ -236,6 +237,27 @@ read_option(int got, char **argv)
 	}
 }
 
+/*
+ * Whether the library comes up at all; false after a line that says why not.
+ * strtest itself makes no call of it, so a child tries.
+ */
+static bool
+library_fit(void)
+{
+	int status = 0;
+	pid_t pid;
+
+	if (getenv("USTREAMS_ARENA") == NULL && getenv("USTREAMS_TUNE") == NULL)
+		return true;
+	pid = fork();
+	if (pid == 0) {
+		if (ustr_tunefault() != NULL)
+			complain("%s", ustr_tunefault());
+		_exit(ustr_tunefault() != NULL);
+	}
+	return pid == -1 || waitpid(pid, &status, 0) == -1 || status == 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -259,7 +281,7 @@ main(int argc, char **argv)
 	}
 	for (int i = optind; i < argc; i++)
 		add(&s, argv[i]);
-	if (s.broken)
+	if (s.broken || !library_fit())
 		return EXIT_BROKEN;
 	for (const struct script *one = s.first; one != NULL; one = one->next)
 		run_script(one);

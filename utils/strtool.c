@@ -35,6 +35,16 @@ tool_complain(const char *fmt, ...)
 	putc('\n', stderr);
 }
 
+bool
+tool_library(void)
+{
+	const char *fault = ustr_tunefault();
+
+	if (fault != NULL)
+		tool_complain("%s", fault);
+	return fault == NULL;
+}
+
 /* "echo" is /dev/streams/clone/echo, "echo/3" minor 3 of it. */
 static void
 whole_path(char *to, size_t room, const char *name)
@@ -72,6 +82,8 @@ tool_open(const char *name)
 	char path[4096];
 	int fd, error;
 
+	if (!tool_library())
+		return -1;
 	whole_path(path, sizeof(path), name);
 	fd = str_open(path, O_RDWR | O_NONBLOCK);
 	error = errno;

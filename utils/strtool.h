@@ -3,11 +3,15 @@
 #ifndef STRTOOL_H
 #define STRTOOL_H
 
+#include <stdbool.h>
+
 enum { TOOL_OK = 0, TOOL_NO = 1, TOOL_USAGE = 2 };
 
 /* Remember the name of the program, for its lines on stderr. */
 void tool_begin(const char *program);
 __attribute__((format(printf, 1, 2))) void tool_complain(const char *fmt, ...);
+/* What the library does not come up for, if so: false after a line that says why. */
+bool tool_library(void);
 /*
  * Open the stream of that name: /dev/streams/..., a driver's short name, a FIFO
  * or an attached path.  -1 after a line that says why it is none.
