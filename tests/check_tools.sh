@@ -157,6 +157,12 @@ for tool in strconf strchg autopush strerr strlogtrace; do
 	grep -q "^$tool: USTREAMS_ARENA: 'foo' is no size; legal: " "$work/err" ||
 		fail "does not name USTREAMS_ARENA"
 	[ "$(wc -l <"$work/err")" = 1 ] || fail "not one line on stderr"
+	# shellcheck disable=SC2086
+	USTREAMS_INSTANCE=a/b run $tool $what
+	checks=$((checks + 1))
+	[ "$status" != 0 ] || fail "exit status 0"
+	grep -q "^$tool: .*a/b" "$work/err" || fail "does not name the instance"
+	[ "$(wc -l <"$work/err")" = 1 ] || fail "not one line on stderr"
 done
 
 # ---- strclean ------------------------------------------------------------------

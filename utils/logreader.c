@@ -36,9 +36,13 @@ logreader_open(struct logreader *lr, int cmd, const void *data, size_t n)
 {
 	struct strioctl ic = { cmd, 0, (int)n, (char *)(uintptr_t)data };
 	struct sigaction sa = { .sa_handler = stop };
+	const char *fault;
 
-	if (ustr_tunefault() != NULL) {
-		fprintf(stderr, "%s: %s\n", logreader_name, ustr_tunefault());
+	fault = ustr_tunefault();
+	if (fault == NULL)
+		fault = ustr_instancefault();
+	if (fault != NULL) {
+		fprintf(stderr, "%s: %s\n", logreader_name, fault);
 		return false;
 	}
 	lr->lr_fd = str_open("/dev/streams/clone/log", O_RDWR);

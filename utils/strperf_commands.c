@@ -87,7 +87,7 @@ usage(const char *given)
 int
 commands_main(int argc, char **argv)
 {
-	const char *name = argc < 2 ? NULL : argv[1];
+	const char *name = argc < 2 ? NULL : argv[1], *fault;
 
 	if (name == NULL)
 		return usage(name);
@@ -95,8 +95,11 @@ commands_main(int argc, char **argv)
 		return cmd_text(true);
 	if (strcmp(name, "--version") == 0)
 		return cmd_text(false);
-	if (ustr_tunefault() != NULL) {
-		complain("%s", ustr_tunefault());
+	fault = ustr_tunefault();
+	if (fault == NULL)
+		fault = ustr_instancefault();
+	if (fault != NULL) {
+		complain("%s", fault);
 		return EXIT_USAGE;
 	}
 	intr_init();

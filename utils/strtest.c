@@ -244,16 +244,21 @@ read_option(int got, char **argv)
 static bool
 library_fit(void)
 {
+	const char *fault;
 	int status = 0;
 	pid_t pid;
 
-	if (getenv("USTREAMS_ARENA") == NULL && getenv("USTREAMS_TUNE") == NULL)
+	if (getenv("USTREAMS_ARENA") == NULL && getenv("USTREAMS_TUNE") == NULL &&
+	    getenv("USTREAMS_INSTANCE") == NULL)
 		return true;
 	pid = fork();
 	if (pid == 0) {
-		if (ustr_tunefault() != NULL)
-			complain("%s", ustr_tunefault());
-		_exit(ustr_tunefault() != NULL);
+		fault = ustr_tunefault();
+		if (fault == NULL)
+			fault = ustr_instancefault();
+		if (fault != NULL)
+			complain("%s", fault);
+		_exit(fault != NULL);
 	}
 	return pid == -1 || waitpid(pid, &status, 0) == -1 || status == 0;
 }

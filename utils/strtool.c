@@ -40,6 +40,8 @@ tool_library(void)
 {
 	const char *fault = ustr_tunefault();
 
+	if (fault == NULL)
+		fault = ustr_instancefault();
 	if (fault != NULL)
 		tool_complain("%s", fault);
 	return fault == NULL;
