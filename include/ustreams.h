@@ -124,6 +124,12 @@ int ustr_instance(const char *name, unsigned int flags);
  * failed; or, later, that the file system of the instance is full.  NULL: neither.
  */
 const char *ustr_instancefault(void);
+/*
+ * Remove the instance of that name, without joining it: 0, or -1 with why, n bytes,
+ * the sentence.  EBUSY: it has members; with USTR_FORCE they keep it, without a name.
+ */
+int ustr_instance_remove(const char *name, unsigned int flags, char *why, size_t n);
+#define USTR_FORCE 2u
 
 /* ---- the library itself ------------------------------------------------------ */
 

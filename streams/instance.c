@@ -69,6 +69,21 @@ ustr_instancefault(void)
 	return chosen.why[0] != '\0' ? chosen.why : NULL;
 }
 
+int
+ustr_instance_remove(const char *name, unsigned int flags, char *why, size_t n)
+{
+	char text[INST_WHY] = "";
+	int error = name == NULL || (flags & ~(unsigned int)USTR_FORCE) ? EINVAL :
+		inst_remove(name, flags != 0, text);
+
+	if (why != NULL && n > 0)
+		snprintf(why, n, "%s", text);
+	if (error == 0)
+		return 0;
+	errno = error;
+	return -1;
+}
+
 /* ---- sentences for what instfile.c does not know --------------------------------------- */
 
 static int

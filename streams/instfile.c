@@ -13,9 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NDIRS 3
-#define GATE 0		/* the byte of the gate */
-#define GATE_MS 10000	/* how long somebody may stand in it */
 #define MIB ((uint64_t)1 << 20)
 
 _Static_assert(sizeof(struct insthead) <= INST_PAGE, "the header fits its page");
@@ -30,8 +27,8 @@ static struct {
 
 /* ---- sentences --------------------------------------------------------------------------- */
 
-__attribute__((format(printf, 3, 4))) static int
-blame(char *why, int error, const char *fmt, ...)
+int
+inst_blame(char *why, int error, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -49,7 +46,7 @@ inst_whyfull(int fd, const char *name, char *why)
 
 	plat_mountpoint(fd, mount, sizeof(mount));
 	plat_fsroom(fd, &size, &avail);
-	(void)blame(why, 0,
+	(void)inst_blame(why, 0,
 		"instance %s: %.400s is full (%llu MiB in all, %llu KiB free): remove what is "
 		"there, make it larger (mount -o remount,size=... %.400s), or set USTREAMS_DIR "
 		"to a directory elsewhere",
@@ -142,7 +139,7 @@ open_place(unsigned int n, const char *path, bool make)
 	struct stat st;
 	int dir, error = 0;
 
-	if (make && n == NDIRS - 1)
+	if (make && n == INST_PLACES - 1)
 		error = plat_mkdir(path);
 	if (error != 0 && error != EEXIST)
 		return -error;
@@ -151,7 +148,7 @@ open_place(unsigned int n, const char *path, bool make)
 		return -errno;
 	error = n == 0 ? 0 : plat_stat(dir, &st);
 	if (n != 0 && error == 0 && (st.st_uid != plat_euid() ||
-		    (n == NDIRS - 1 && (st.st_mode & 077) != 0)))
+		    (n == INST_PLACES - 1 && (st.st_mode & 077) != 0)))
 		error = EPERM;
 	if (error == 0)
 		return dir;
@@ -170,20 +167,20 @@ judge_file(struct instfile *f, const struct stat *st, char *why)
 	bool ours = st->st_uid == plat_euid();
 
 	if (!S_ISREG(st->st_mode))
-		return blame(why, ENXIO, "instance %s: %s is no ordinary file; remove it, or choose "
+		return inst_blame(why, ENXIO, "instance %s: %s is no ordinary file; remove it, or choose "
 			"another name", f->if_name, f->if_path);
 	if (shared != NULL && *shared != '\0' && plat_group(shared, &gid) == 0)
 		ours |= st->st_gid == gid && (st->st_mode & 0777) == 0660;
 	if (!ours)
-		return blame(why, EPERM, "instance %s: %s belongs to user %u, not to user %u; remove it, "
+		return inst_blame(why, EPERM, "instance %s: %s belongs to user %u, not to user %u; remove it, "
 			"choose another name, or another USTREAMS_DIR", f->if_name, f->if_path,
 			st->st_uid, plat_euid());
 	if ((st->st_mode & 0777) != 0600 && (st->st_mode & 0777) != 0660)
-		return blame(why, EPERM, "instance %s: %s has mode %04o, not 0600 or 0660: others may "
+		return inst_blame(why, EPERM, "instance %s: %s has mode %04o, not 0600 or 0660: others may "
 			"have changed it; chmod 0600 if that is none of their doing", f->if_name,
 			f->if_path, st->st_mode & 07777);
 	if (st->st_nlink > 1)
-		return blame(why, EMLINK, "instance %s: %s has %u names (hard links); remove the others",
+		return inst_blame(why, EMLINK, "instance %s: %s has %u names (hard links); remove the others",
 			f->if_name, f->if_path, (unsigned int)st->st_nlink);
 	return st->st_nlink == 0 ? ESTALE : 0;
 }
@@ -191,7 +188,7 @@ judge_file(struct instfile *f, const struct stat *st, char *why)
 static int
 damaged(const struct instfile *f, const char *what, char *why)
 {
-	return blame(why, EUCLEAN, "instance %s: %s is damaged (%s); remove it with strclean -i %s",
+	return inst_blame(why, EUCLEAN, "instance %s: %s is damaged (%s); remove it with strclean -i %s",
 		f->if_name, f->if_path, what, f->if_name);
 }
 
@@ -214,7 +211,7 @@ judge_content(struct instfile *f, enum inst_how how, char *why)
 		return damaged(f, "the checksum of its header is wrong", why);
 	error = inst_same_build(ih);
 	if (error == EPROTO)
-		return blame(why, error, "instance %s: %s has memory layout %u-%llx, this library "
+		return inst_blame(why, error, "instance %s: %s has memory layout %u-%llx, this library "
 			"%u-%llx; use the version of the library that made it, or remove it with "
 			"strclean -i %s", f->if_name, f->if_path, ih->ih_layout,
 			(unsigned long long)(ih->ih_shape & 0xffffff), INST_LAYOUT,
@@ -222,7 +219,7 @@ judge_content(struct instfile *f, enum inst_how how, char *why)
 	options(theirs, sizeof(theirs), ih->ih_build);
 	options(mine, sizeof(mine), INST_BUILD);
 	if (error == ELIBBAD && how == INST_JOIN)
-		return blame(why, error, "instance %s: %s is of a library built with %s, this one with "
+		return inst_blame(why, error, "instance %s: %s is of a library built with %s, this one with "
 			"%s; use one library for all", f->if_name, f->if_path, theirs, mine);
 	if (iw.iw_brk > iw.iw_committed || iw.iw_committed > ih->ih_cap || ih->ih_cap > ih->ih_size)
 		return damaged(f, "its counts do not agree", why);
@@ -239,7 +236,7 @@ judge(struct instfile *f, enum inst_how how, char *why)
 	int error = plat_stat(f->if_fd, &st);
 
 	if (error != 0)
-		return blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path, strerror(error));
+		return inst_blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path, strerror(error));
 	f->if_id = (struct plat_file){ st.st_dev, st.st_ino };
 	f->if_length = (uint64_t)st.st_size;
 	error = judge_file(f, &st, why);
@@ -248,10 +245,16 @@ judge(struct instfile *f, enum inst_how how, char *why)
 
 /* ---- finding ------------------------------------------------------------------------------------ */
 
+bool
+inst_is_own(const struct plat_file *id)
+{
+	return own.path[0] != '\0' && id->pf_dev == own.id.pf_dev && id->pf_ino == own.id.pf_ino;
+}
+
 static bool
 is_own(const struct stat *st)
 {
-	return own.path[0] != '\0' && st->st_dev == own.id.pf_dev && st->st_ino == own.id.pf_ino;
+	return inst_is_own(&(struct plat_file){ st->st_dev, st->st_ino });
 }
 
 /* Invariant 3. */
@@ -272,15 +275,15 @@ unopened(const struct instfile *f, int error, char *why)
 	struct stat st;
 
 	if (error == ELOOP)
-		return blame(why, ELOOP, "instance %s: %s is a symbolic link; remove it, or choose another "
+		return inst_blame(why, ELOOP, "instance %s: %s is a symbolic link; remove it, or choose another "
 			"name", f->if_name, f->if_path);
 	if (plat_statat(f->if_dir, f->if_name, &st) == 0 && !S_ISREG(st.st_mode))
-		return blame(why, ENXIO, "instance %s: %s is no ordinary file; remove it, or choose another "
+		return inst_blame(why, ENXIO, "instance %s: %s is no ordinary file; remove it, or choose another "
 			"name", f->if_name, f->if_path);
 	if (error == EACCES || error == EPERM)
-		return blame(why, EPERM, "instance %s: %s may not be opened by user %u; remove it, choose "
+		return inst_blame(why, EPERM, "instance %s: %s may not be opened by user %u; remove it, choose "
 			"another name, or another USTREAMS_DIR", f->if_name, f->if_path, plat_euid());
-	return blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path, strerror(error));
+	return inst_blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path, strerror(error));
 }
 
 /* In the directory f->if_dir: 0, ENOENT, or what is wrong with it. */
@@ -305,8 +308,8 @@ open_here(struct instfile *f, enum inst_how how, char *why)
 	return error;
 }
 
-static void
-begin(struct instfile *f, const char *name)
+void
+inst_begin(struct instfile *f, const char *name)
 {
 	memset(f, 0, sizeof(*f));
 	f->if_fd = f->if_dir = -1;
@@ -314,8 +317,8 @@ begin(struct instfile *f, const char *name)
 }
 
 /* The n-th place becomes f's: 0 or an errno. */
-static int
-go_to(struct instfile *f, unsigned int n, bool make)
+int
+inst_place(struct instfile *f, unsigned int n, bool make)
 {
 	char path[PATH_MAX - INST_NAME - 2];
 
@@ -328,10 +331,10 @@ go_to(struct instfile *f, unsigned int n, bool make)
 	return -f->if_dir;
 }
 
-static int
-bad_name(const char *name, char *why)
+int
+inst_badname(const char *name, char *why)
 {
-	return blame(why, EINVAL, "instance \"%.80s\": not a name; legal: 1 to %d letters, digits, '.', "
+	return inst_blame(why, EINVAL, "instance \"%.80s\": not a name; legal: 1 to %d letters, digits, '.', "
 		"'_', '-', not beginning with '.'", name, INST_NAME);
 }
 
@@ -341,11 +344,11 @@ inst_open(const char *name, enum inst_how how, struct instfile *f, char *why)
 	size_t n = 0;
 	char tried[INST_WHY] = "";
 
-	begin(f, name);
+	inst_begin(f, name);
 	if (!inst_name_ok(name))
-		return bad_name(name, why);
-	for (unsigned int i = 0; i < NDIRS; i++) {
-		int error = go_to(f, i, false);
+		return inst_badname(name, why);
+	for (unsigned int i = 0; i < INST_PLACES; i++) {
+		int error = inst_place(f, i, false);
 
 		if (error == 0 && (error = open_here(f, how, why)) != ENOENT) {
 			if (error != 0)
@@ -358,7 +361,7 @@ inst_open(const char *name, enum inst_how how, struct instfile *f, char *why)
 		inst_close(f);
 		f->if_path[0] = '\0';
 	}
-	return blame(why, ENOENT, "instance %s: there is none; looked for %.800s", name, tried);
+	return inst_blame(why, ENOENT, "instance %s: there is none; looked for %.800s", name, tried);
 }
 
 void
@@ -411,9 +414,9 @@ inst_each(int (*fn)(const struct insted *ie, void *arg), void *arg)
 	struct each ea = { .ea_fn = fn, .ea_arg = arg };
 	int result = 0;
 
-	for (unsigned int i = 0; result == 0 && i < NDIRS; i++) {
-		begin(&ea.ea_file, "");
-		if (go_to(&ea.ea_file, i, false) == 0)
+	for (unsigned int i = 0; result == 0 && i < INST_PLACES; i++) {
+		inst_begin(&ea.ea_file, "");
+		if (inst_place(&ea.ea_file, i, false) == 0)
 			result = plat_eachname(ea.ea_file.if_dir, each_name, &ea);
 		inst_close(&ea.ea_file);
 	}
@@ -429,142 +432,6 @@ inst_members(const struct instfile *f)
 	     plat_whoholds(f->if_fd, at, INST_MEMBERS - at, &where) != 0; at = where + 1)
 		n++;
 	return n;
-}
-
-/* ---- making ---------------------------------------------------------------------------------------- */
-
-/* The first place that is to be had; what was wrong with the others is said. */
-static int
-choose_place(struct instfile *f, char *why)
-{
-	int error = ENOENT;
-
-	for (unsigned int i = 0; i < NDIRS; i++) {
-		f->if_path[0] = '\0';
-		error = go_to(f, i, true);
-		if (error == 0)
-			return 0;
-		f->if_dir = -1;
-		if (i == 0 && f->if_path[0] != '\0')
-			return blame(why, error, "instance %s: USTREAMS_DIR=%s: %s", f->if_name,
-				secure_getenv("USTREAMS_DIR"), strerror(error));
-	}
-	return blame(why, error, "instance %s: %s: %s; set USTREAMS_DIR to a directory for instances",
-		f->if_name, f->if_path, error == EPERM ?
-		"the directory is not this user's alone (mode 0700)" : strerror(error));
-}
-
-/* For who is in USTREAMS_GROUP as well. */
-static int
-open_to_group(const struct instfile *f, char *why)
-{
-	const char *name = secure_getenv("USTREAMS_GROUP");
-	gid_t gid;
-	int error;
-
-	if (name == NULL || *name == '\0')
-		return 0;
-	error = plat_group(name, &gid);
-	if (error == 0)
-		error = plat_share(f->if_fd, gid);
-	if (error == 0)
-		return 0;
-	return blame(why, error, "instance %s: USTREAMS_GROUP=%s: %s", f->if_name, name,
-		error == EINVAL ? "no such group" : error == EPERM ? "the process is not in that group" :
-		strerror(error));
-}
-
-int
-inst_create(const char *name, struct instfile *f, char *why)
-{
-	int error;
-
-	begin(f, name);
-	if (!inst_name_ok(name))
-		return bad_name(name, why);
-	error = choose_place(f, why);
-	if (error != 0)
-		return error;
-	snprintf(f->if_temp, sizeof(f->if_temp), ".%s.%d.%llx", name, (int)plat_pid(),
-		(unsigned long long)plat_now());
-	f->if_fd = plat_raise(plat_tmpfile(f->if_dir, f->if_temp, &f->if_named));
-	error = f->if_fd < 0 ? errno : plat_identify(f->if_fd, &f->if_id);
-	if (error == ENOSPC)
-		inst_whyfull(f->if_dir, name, why);
-	else if (error != 0)
-		(void)blame(why, error, "instance %s: %s: %s", name, f->if_path, strerror(error));
-	else
-		error = open_to_group(f, why);
-	if (error != 0)
-		inst_abandon(f);
-	return error;
-}
-
-int
-inst_publish(struct instfile *f, char *why)
-{
-	int error = plat_publish(f->if_fd, f->if_dir, f->if_named ? f->if_temp : NULL, f->if_name);
-
-	if (error == 0)
-		f->if_named = false;
-	else if (error == ENOSPC)
-		inst_whyfull(f->if_dir, f->if_name, why);
-	else if (error != EEXIST)
-		(void)blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path, strerror(error));
-	return error;
-}
-
-void
-inst_abandon(struct instfile *f)
-{
-	if (f->if_named)
-		(void)plat_unlink(f->if_dir, f->if_temp);
-	f->if_named = false;
-	inst_close(f);
-}
-
-/* ---- the gate ---------------------------------------------------------------------------------------- */
-
-int
-inst_gate(const struct instfile *f, char *why)
-{
-	int64_t until = plat_now() + (int64_t)GATE_MS * 1000000;
-	struct stat st;
-	int error;
-
-	while ((error = plat_lockrec(f->if_fd, GATE)) != 0) {
-		if (error != EAGAIN && error != EACCES && error != EINTR)
-			return blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path,
-				strerror(error));
-		if (plat_now() > until)
-			return blame(why, ETIMEDOUT, "instance %s: process %d has been joining %s for "
-				"%d s; continue or end it", f->if_name,
-				(int)plat_whoholds(f->if_fd, GATE, 1, NULL), f->if_path, GATE_MS / 1000);
-		plat_nap(1000);
-	}
-	error = plat_stat(f->if_fd, &st);
-	if (error == 0 && st.st_nlink > 0)
-		return 0;
-	inst_gate_leave(f);
-	return ESTALE;
-}
-
-void
-inst_gate_leave(const struct instfile *f)
-{
-	plat_unlockrec(f->if_fd, GATE);
-}
-
-int
-inst_unname(const struct instfile *f)
-{
-	struct stat st;
-	int error = plat_statat(f->if_dir, f->if_name, &st);
-
-	/* Somebody put another file there without asking. */
-	if (error == 0 && (st.st_dev != f->if_id.pf_dev || st.st_ino != f->if_id.pf_ino))
-		return ESTALE;
-	return error == 0 ? plat_unlink(f->if_dir, f->if_name) : error;
 }
 
 /* ---- the process's own --------------------------------------------------------------------------------- */

@@ -151,6 +151,23 @@ int inst_gate(const struct instfile *f, char *why);
 void inst_gate_leave(const struct instfile *f);
 /* With the gate held: take the name off. */
 int inst_unname(const struct instfile *f);
+/*
+ * Remove the first of that name, whole or damaged: 0 or an errno and why.  EBUSY:
+ * somebody holds it; with force only its name is taken away, and they go on.
+ */
+int inst_remove(const char *name, bool force, char *why);
+
+/* ---- between the two files ------------------------------------------------------ */
+
+#define INST_PLACES 3
+void inst_begin(struct instfile *f, const char *name);
+/* The n-th directory becomes f's, made if it has to be: 0 or an errno. */
+int inst_place(struct instfile *f, unsigned int n, bool make);
+/* Write a sentence, and return error. */
+int inst_blame(char *why, int error, const char *fmt, ...) __attribute__((format(printf, 3, 4)));
+int inst_badname(const char *name, char *why);
+/* Is it the process's own arena? */
+bool inst_is_own(const struct plat_file *id);
 
 /* f is, or will be, the arena of this process: not to be opened and closed again. */
 void inst_own(const struct instfile *f);

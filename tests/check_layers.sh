@@ -15,7 +15,7 @@ cd "$top_srcdir"
 # level and the stems of its files, bottom to top; x_* stands for x_...
 levels='
 0 plat plat_*
-1 slot stat ticks timerq trace uio instfile
+1 slot stat ticks timerq trace uio instfile instmake
 2 lock wait bell
 3 arena heap
 4 cache

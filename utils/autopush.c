@@ -10,6 +10,7 @@
 
 #include "apconf.h"
 #include "strtool.h"
+#include "toolinst.h"
 
 static const char usage[] =
     "usage: autopush -f FILE\n"
@@ -22,6 +23,7 @@ static const char usage[] =
     "  -M MAJOR      a driver, by name or major number\n"
     "  -m MINOR      a minor number, or -1 for all\n"
     "  -l LASTMINOR  set for all minors up to this\n"
+    TOOLINST_HELP
     "exit status: 0 done, 1 refused, 2 usage";
 
 struct order {
@@ -127,6 +129,8 @@ main(int argc, char **argv)
 
 	tool_begin("autopush");
 	tool_standard_options(argc, argv, usage);
+	if (!toolinst_begin("autopush", &argc, argv, TOOLINST_MAKE))
+		return TOOL_USAGE;
 	opterr = 0;
 	while ((got = getopt(argc, argv, "+:f:srgM:m:l:")) != -1) {
 		if (got == ':')

@@ -9,6 +9,7 @@
 
 #include "modlist.h"
 #include "strtool.h"
+#include "toolinst.h"
 
 static const char usage[] =
     "usage: strchg -h MODULE[,MODULE ...] [-l] STREAM\n"
@@ -21,6 +22,7 @@ static const char usage[] =
     "  -f FILE     make the modules those that the file names, the topmost on the first line\n"
     "  -l          print the modules and the driver afterwards\n"
     "  STREAM      a device such as echo or /dev/streams/echo/0, a FIFO, an attached path\n"
+    TOOLINST_HELP
     "exit status: 0 done, 1 the stream could not be changed, 2 usage or no such stream";
 
 static const char legal[] =
@@ -146,6 +148,8 @@ main(int argc, char **argv)
 
 	tool_begin("strchg");
 	tool_standard_options(argc, argv, usage);
+	if (!toolinst_begin("strchg", &argc, argv, TOOLINST_EXISTING))
+		return TOOL_USAGE;
 	status = read_options(argc, argv, &q);
 	if (status != -1)
 		return status;

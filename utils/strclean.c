@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * strclean.c: remove old files of the error logger.
+ * strclean.c: remove old files of the error logger, and instances.
  *
  * strerr writes a file a day, error.MM-DD; one that was last written more than
  * so many days ago goes.  Nothing else in the directory is touched.
@@ -18,6 +18,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <ustreams.h>
+
 #include "strtool.h"
 
 #define LOGDIR "/var/log/streams"
@@ -25,11 +27,28 @@ enum { AGE = 3, DAY = 24 * 60 * 60, MOST_AGE = 100000 };
 
 static const char usage[] =
     "usage: strclean [-n] [-d DIRECTORY] [-a DAYS]\n"
-    "  remove the files of strerr that are older than some days\n"
+    "       strclean -i NAME [-f]\n"
+    "  remove the files of strerr that are older than some days; or an instance\n"
     "  -d DIRECTORY  where they are; default $USTREAMS_LOGDIR, or " LOGDIR "\n"
     "  -a DAYS       how old they may be; default 3\n"
     "  -n            only print which would be removed\n"
-    "exit status: 0 done, 1 a file could not be removed, 2 usage or no such directory";
+    "  -i NAME       remove the instance of that name; $USTREAMS_DIR, /run/user/UID and\n"
+    "                /dev/shm/ustreams-UID are searched, in this order\n"
+    "  -f            with -i: even if processes are in it, who go on without the name, or\n"
+    "                if it is not known for an instance any more\n"
+    "exit status: 0 done, 1 a file could not be removed or an instance is in use,\n"
+    "             2 usage or no such directory or instance";
+
+static const char legal[] = "legal: -n, -d DIRECTORY, -a DAYS; or -i NAME, -f";
+
+struct wish {
+	const char *directory;
+	const char *instance;
+	long age;
+	bool only_print;
+	bool force;
+	bool logs; /* an option for files of the logger was given */
+};
 
 static bool
 is_log(const char *name)
@@ -93,40 +112,68 @@ days(const char *text)
 static int
 complain_usage(int option, const char *what)
 {
-	tool_complain("-%c: %s; legal: -n, -d DIRECTORY, -a DAYS from 0 to %d", option,
-	    what, MOST_AGE);
+	tool_complain("-%c: %s; %s, DAYS from 0 to %d", option, what, legal, MOST_AGE);
 	return TOOL_USAGE;
+}
+
+/* -1: go on; else the exit status. */
+static int
+read_options(int argc, char **argv, struct wish *w)
+{
+	int got;
+
+	opterr = 0;
+	while ((got = getopt(argc, argv, ":nd:a:i:f")) != -1) {
+		switch (got) {
+		case 'i': w->instance = optarg; break;
+		case 'f': w->force = true; break;
+		case 'n': w->only_print = true; break;
+		case 'd': w->directory = optarg; break;
+		case 'a':
+			w->age = days(optarg);
+			if (w->age == -1)
+				return complain_usage('a', "not a number of days");
+			break;
+		default:
+			return complain_usage(optopt,
+			    got == ':' ? "its value is missing" : "no such option");
+		}
+		w->logs |= got == 'n' || got == 'd' || got == 'a';
+	}
+	if (optind != argc)
+		tool_complain("%s: no operand is wanted; %s", argv[optind], legal);
+	else if (w->instance != NULL ? w->logs : w->force)
+		tool_complain("-i and -f go together, and with no other; %s", legal);
+	else
+		return -1;
+	return TOOL_USAGE;
+}
+
+static int
+remove_instance(const char *name, bool force)
+{
+	char why[1024];
+
+	if (ustr_instance_remove(name, force ? USTR_FORCE : 0, why, sizeof(why)) == 0)
+		return TOOL_OK;
+	tool_complain("%s", why);
+	return errno == ENOENT || errno == EINVAL ? TOOL_USAGE : TOOL_NO;
 }
 
 int
 main(int argc, char **argv)
 {
-	const char *path = getenv("USTREAMS_LOGDIR");
-	long age = AGE;
-	bool only_print = false;
-	int got;
+	struct wish w = {.directory = getenv("USTREAMS_LOGDIR"), .age = AGE};
+	int status;
 
 	tool_begin("strclean");
 	tool_standard_options(argc, argv, usage);
-	opterr = 0;
-	while ((got = getopt(argc, argv, ":nd:a:")) != -1) {
-		if (got == '?' || got == ':')
-			return complain_usage(optopt,
-			    got == ':' ? "its value is missing" : "no such option");
-		if (got == 'n')
-			only_print = true;
-		else if (got == 'd')
-			path = optarg;
-		else if ((age = days(optarg)) == -1)
-			return complain_usage('a', "not a number of days");
-	}
-	if (optind != argc) {
-		tool_complain(
-		    "%s: no operand is wanted; legal: -n, -d DIRECTORY, -a DAYS",
-		    argv[optind]);
-		return TOOL_USAGE;
-	}
-	if (path == NULL || *path == '\0')
-		path = LOGDIR;
-	return clean(path, time(NULL) - age * DAY, only_print);
+	status = read_options(argc, argv, &w);
+	if (status != -1)
+		return status;
+	if (w.instance != NULL)
+		return remove_instance(w.instance, w.force);
+	if (w.directory == NULL || *w.directory == '\0')
+		w.directory = LOGDIR;
+	return clean(w.directory, time(NULL) - w.age * DAY, w.only_print);
 }

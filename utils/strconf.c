@@ -8,14 +8,16 @@
 
 #include "modlist.h"
 #include "strtool.h"
+#include "toolinst.h"
 
 static const char usage[] =
-    "usage: strconf [-c | -t | -m MODULE] STREAM\n"
+    "usage: strconf [-I NAME] [-c | -t | -m MODULE] STREAM\n"
     "  print the modules of a stream, the topmost first, and its driver\n"
     "  -c         print how many modules there are\n"
     "  -t         print the topmost module only\n"
     "  -m MODULE  print yes or no, and end with 0 or 1: is that module on the stream?\n"
     "  STREAM     a device such as echo or /dev/streams/echo/0, a FIFO, an attached path\n"
+    TOOLINST_HELP
     "exit status: 0 done, 1 no, 2 usage or no such stream";
 
 static int
@@ -93,6 +95,8 @@ main(int argc, char **argv)
 
 	tool_begin("strconf");
 	tool_standard_options(argc, argv, usage);
+	if (!toolinst_begin("strconf", &argc, argv, TOOLINST_EXISTING))
+		return TOOL_USAGE;
 	opterr = 0;
 	while ((got = getopt(argc, argv, ":ctm:")) != -1) {
 		if (got == '?' || got == ':')

@@ -8,6 +8,7 @@
  * removes when it is old.
  */
 #include "logreader.h"
+#include "toolinst.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -34,6 +35,8 @@ static const char usage[] =
 	"                         USTREAMS_LOGDIR unless given\n"
 	"  -n, --count=N          end after N messages\n"
 	"  -w, --write=TEXT       log the text as an error first\n"
+	"  -I, --instance=NAME    work in the instance of that name; USTREAMS_INSTANCE\n"
+	"                         unless given\n"
 	"      --help             this text\n"
 	"      --version          the version of the library\n";
 
@@ -138,6 +141,8 @@ main(int argc, char **argv)
 	int status;
 
 	logreader_name = "strerr";
+	if (!toolinst_begin("strerr", &argc, argv, TOOLINST_MAKE))
+		return 2;
 	opts.directory = secure_getenv("USTREAMS_LOGDIR");
 	status = read_options(argc, argv);
 	if (status >= 0)

@@ -6,6 +6,7 @@
  *   <number> <hh:mm:ss> <ticks> <level> <flags E F N> <module> <sub-id> <text>
  */
 #include "logreader.h"
+#include "toolinst.h"
 
 #include <getopt.h>
 #include <limits.h>
@@ -27,6 +28,8 @@ static const char usage[] =
 	"the module numbers, sub-ids and at most the level given; `all' stands for any.\n"
 	"  -n, --count=N     end after N messages\n"
 	"  -w, --write=TEXT  log the text as a trace first\n"
+	"  -I, --instance=NAME  work in the instance of that name; USTREAMS_INSTANCE\n"
+	"                    unless given\n"
 	"      --help        this text\n"
 	"      --version     the version of the library\n";
 
@@ -107,6 +110,8 @@ main(int argc, char **argv)
 	int status;
 
 	logreader_name = "strlogtrace";
+	if (!toolinst_begin("strlogtrace", &argc, argv, TOOLINST_MAKE))
+		return 2;
 	status = read_options(argc, argv);
 	if (status >= 0)
 		return status;

@@ -16,6 +16,9 @@
 #endif
 #include "strperf.h"
 
+#include "toolinst.h"
+
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -54,6 +57,10 @@ help(void)
 	puts("options of pipe:");
 	opts_help(USE_PIPE);
 	puts("options of another command: strperf COMMAND --help");
+	puts("options of all:\n"
+	     "  --instance NAME\n"
+	     "      work in the instance of that name; default $USTREAMS_INSTANCE, or streams of\n"
+	     "      its own");
 	puts(
 	    "exit status: 0 done, 1 messages lost or a run failed, 2 usage, 130 interrupted");
 }
@@ -87,8 +94,11 @@ usage(const char *given)
 int
 commands_main(int argc, char **argv)
 {
+	bool in_place = toolinst_begin(program_invocation_short_name, &argc, argv, TOOLINST_LONG);
 	const char *name = argc < 2 ? NULL : argv[1], *fault;
 
+	if (!in_place)
+		return EXIT_USAGE;
 	if (name == NULL)
 		return usage(name);
 	if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0)

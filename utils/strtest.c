@@ -34,6 +34,7 @@
 #include "strtest_parser.h"
 #include "strtest_prompt.h"
 #include "strtest_run.h"
+#include "toolinst.h"
 
 struct options options = {.timeout = 10, .slow = 1, .jobs = 1};
 
@@ -144,13 +145,15 @@ help(void)
 
 	puts(
 	    "usage: strtest [-v] [-j N] [--timeout SECONDS] [--slow FACTOR] [--only TEXT]\n"
-	    "               [--in-process] SCRIPT|DIRECTORY ...\n"
+	    "               [-I NAME] [--in-process] SCRIPT|DIRECTORY ...\n"
 	    "       strtest --help | --version\n"
 	    "  -v                 show each command\n"
 	    "  --timeout SECONDS  how long a case may take; default 10\n"
 	    "  --slow FACTOR      multiply all time limits\n"
 	    "  --only TEXT        run only cases whose sentences contain TEXT\n"
 	    "  --in-process       do not fork for a case\n"
+	    "  -I NAME            all cases work in the instance of that name (--instance);\n"
+	    "                     default $USTREAMS_INSTANCE, or one of each case's own\n"
 	    "exit status: 0 all cases ok, 1 a case failed, 2 a mistake in a script or option\n"
 	    "structure:");
 	printf(" %s\nprompt: %s\nverbs:\n", parser_structures(), line_abilities);
@@ -197,7 +200,7 @@ bad_option(int got, char **argv)
 		    "%s: the value is missing; --help lists options", argv[optind - 1]);
 	else
 		complain(
-		    "%s: no such option; legal: -i -j -v --timeout --slow --only --in-process "
+		    "%s: no such option; legal: -i -I -j -v --timeout --slow --only --in-process "
 		    "--help --version",
 		    argv[optind - 1]);
 	return EXIT_BROKEN;
@@ -272,6 +275,8 @@ main(int argc, char **argv)
 
 	if (slow != NULL && *slow != '\0' &&
 	    !read_positive("STRTEST_SLOW", slow, &options.slow))
+		return EXIT_BROKEN;
+	if (!toolinst_begin("strtest", &argc, argv, TOOLINST_LATER))
 		return EXIT_BROKEN;
 	opterr = 0;
 	while (
