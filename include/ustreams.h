@@ -131,13 +131,73 @@ const char *ustr_instancefault(void);
 int ustr_instance_remove(const char *name, unsigned int flags, char *why, size_t n);
 #define USTR_FORCE 2u
 
+/* ---- the flight recorder --------------------------------------------------- */
+
+/*
+ * What happened to a message at a queue.  Of a stream that is recorded each event
+ * is one of these, in a ring that is overwritten when nobody reads it.
+ */
+#define USTR_EV_BYTES 128 /* kept of a message */
+struct ustr_event {
+	uint64_t ev_seq;	/* from 0 since recording was switched on; a gap: lost */
+	int64_t ev_time;	/* ns since 1970 */
+	unsigned int ev_stream; /* the stream's number (ustr_streamid) */
+	pid_t ev_pid;		/* process, */
+	pid_t ev_tid;		/* and thread that did it */
+	unsigned int ev_ctl;	/* bytes of the control part: blocks before the first M_DATA */
+	unsigned int ev_data;	/* bytes of the data part */
+	unsigned char ev_what;	/* USTR_EV_* */
+	char ev_side;		/* queue: 'R' or 'W' */
+	unsigned char ev_place; /* queue: 0 the stream head's, 1 below it, ... */
+	unsigned char ev_type;	/* M_DATA, M_PROTO, ... of the first block */
+	unsigned char ev_band;	/* 0..255 */
+	unsigned char ev_blocks; /* message blocks, 255: or more; of USTR_EV_GET 0 */
+	unsigned short ev_flag; /* MSGMARK, MSGNOLOOP, MSGDELIM */
+	unsigned char ev_nctl;	/* bytes of the control part in ev_bytes, */
+	unsigned char ev_ndata; /* and, behind them, of the data part */
+	char ev_queue[14];	/* queue: its module's name, "strhead" a stream head's */
+	unsigned char ev_bytes[USTR_EV_BYTES];
+};
+enum {
+	USTR_EV_PUT = 1, /* came to the queue's put procedure */
+	USTR_EV_GET,	/* taken off: by getq, or at a stream head by a reader, the
+			 * bytes he took */
+	USTR_EV_BACK,	/* put back by putbq */
+	USTR_EV_FLUSH,	/* flushed */
+	USTR_EV_SENT	/* left a pipe's end for the other one */
+};
+
+/* The number of stream fd, for tools; -1: EBADF ENOSTR. */
+long ustr_streamid(int fd);
+/*
+ * Record the events of stream fd in a ring of that many records, 16..1048576,
+ * rounded up to a power of two, until 0 or the stream's last close; a ring that
+ * is there stays as large as it is.  -1: EBADF EINVAL ENOMEM ENOSTR ETIME.
+ */
+int ustr_trace(int fd, unsigned int records);
+
+/*
+ * The events of stream number id, of any process that takes part here: recording
+ * is switched on if it is not, and off again with the last ustr_tap_close(), also
+ * by being killed.  NULL: EAGAIN (8 taps already) EDEADLK EINVAL ENOENT (no such
+ * stream) ENOMEM ETIME (a stopped thread holds it).
+ */
+typedef struct ustr_tap ustr_tap_t;
+ustr_tap_t *ustr_tap_open(unsigned int id, unsigned int records);
+/* The next event: 1; 0 none now; -1: ENXIO when the stream is closed and all is read. */
+int ustr_tap_read(ustr_tap_t *tap, struct ustr_event *ev);
+/* Events overwritten before they could be read, so far. */
+uint64_t ustr_tap_lost(const ustr_tap_t *tap);
+/* tap may be NULL. */
+void ustr_tap_close(ustr_tap_t *tap);
+
 /* ---- the library itself ------------------------------------------------------ */
 
 /* "ustreams 0.1.0 buffer_cache=yes head_cache=yes heap=arena debug=0" */
 const char *ustr_version(void);
 /*
  * Tunables by name: nstrpush strmsgsz strctlsz sthiwat stlowat cltime
- * ioctltime.  ustr_tune: 0, or -1 EINVAL (unknown name, value out of range).
+ * ioctltime trace (records for each new stream).  ustr_tune: 0, or -1 EINVAL (unknown name, value out of range).
  * ustr_tunable: the value, or -1 EINVAL.
  */
 int ustr_tune(const char *name, long value);

@@ -32,6 +32,7 @@
 #define WANT_ROOM 0x1  /* F2: a writer was refused */
 #define WANT_SIG 0x2   /* an M_SIG is queued (head_sig.h) */
 #define WANT_LEVEL 0x4 /* an eventfd follows what is queued */
+#define WANT_TRACE 0x8 /* what is taken is recorded */
 
 /* F6: enable the nearest service queue behind q. */
 void flow_backenable(queue_t *q);

@@ -5,6 +5,7 @@
 #include "cache.h"
 #include "fd.h"
 #include "head_sig.h"
+#include "head_trace.h"
 #include "flow.h"
 #include "heap.h"
 #include "putnext.h"
@@ -87,7 +88,7 @@ head_init(void)
 void
 head_init_process(void)
 {
-	uint32_t idx = NPROCS - 2;
+	uint32_t idx = PROCS_HEAD;
 
 	head_root = arena_root(ROOT_HEAD);
 	put_procs[idx] = (struct procs){ head_rinit.qi_putp, put_absent.pc_srv, NULL, NULL };
@@ -149,6 +150,7 @@ head_alloc(struct group *g, uint32_t kind)
 	head_wq(sd)->q_next = plumb_root->pl_deadend + 1;
 	sd->sd_cell = group_join(g, sd->sd_rq);
 	plumb_resolve(sd->sd_rq);
+	htrace_born(sd);
 	return sd;
 }
 
@@ -161,6 +163,7 @@ head_free(struct stdata *sd)
 	ASSERT(ld_rlx(&sd->sd_iid) == 0 || sd->sd_opens == 0);
 	freemsg(sd->sd_ians);
 	hq_flush(sd, FLUSHALL, -1);
+	htrace_gone(sd);
 	sig_freeall(sd);
 	group_part(sd->sd_cell, rq);
 	band_freeall(rq);
@@ -173,9 +176,8 @@ head_free(struct stdata *sd)
 
 /* ---- being the plumber ------------------------------------------------------------------ */
 
-/* Try to become sd_plumber; *step as plat_backoff()'s, for the wait between. */
-static bool
-plumber_try(struct slot *me, struct stdata *sd)
+bool
+head_plumb_try(struct slot *me, struct stdata *sd)
 {
 	uint32_t owner = ld_seq(&sd->sd_plumber);
 
@@ -185,9 +187,8 @@ plumber_try(struct slot *me, struct stdata *sd)
 	return cas(&sd->sd_plumber, &owner, me->sl_key);
 }
 
-/* Wait a little for sd_plumber; ETIME: it is stopped. */
-static int
-plumber_wait(struct stdata *sd, unsigned int *step, int64_t *since)
+int
+head_plumb_wait(struct stdata *sd, unsigned int *step, int64_t *since)
 {
 	struct slot *s = slot_of(ld_seq(&sd->sd_plumber));
 
@@ -201,10 +202,10 @@ head_plumb_take(struct call *c, struct stdata *sd)
 	int64_t since = 0;
 	int error;
 
-	while (!plumber_try(c->c_me, sd)) {
+	while (!head_plumb_try(c->c_me, sd)) {
 		/* A stale owner read outside the group is at worst a stranger. */
 		plumb_exit(c->c_me);
-		error = plumber_wait(sd, &step, &since);
+		error = head_plumb_wait(sd, &step, &since);
 		if (call_reenter(c) != 0)
 			return EBADF;
 		if (error != 0)
@@ -226,7 +227,7 @@ head_enter(struct slot *me, struct stdata *sd)
 
 	for (;;) {
 		plumb_into(me, head_group(sd));
-		if (plumber_try(me, sd))
+		if (head_plumb_try(me, sd))
 			return;
 		plumb_exit(me);
 		plat_backoff(&step);
@@ -284,7 +285,7 @@ head_unpair(struct regent *re, queue_t *rq)
 int
 head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag)
 {
-	const struct procs *pc = &put_procs[rq->q_qidx];
+	const struct procs *pc = &put_procs[rq->q_procs];
 	cred_t cr = head_cred();
 	int error = 0;
 
@@ -303,7 +304,7 @@ head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag)
 static int
 run_close(struct slot *me, queue_t *rq, int oflag)
 {
-	const struct procs *pc = &put_procs[rq->q_qidx];
+	const struct procs *pc = &put_procs[rq->q_procs];
 	cred_t cr = head_cred();
 
 	if (rq->q_perim != NULL && !perim_enter(me, rq->q_perim))

@@ -150,6 +150,7 @@ struct head_root {
 	long hr_lowat;		/* A  low-water mark */
 	long hr_cltime;		/* A  close time, ms */
 	long hr_ioctltime;	/* A  I_STR time-out, ms */
+	long hr_trace;		/* A  records of a new stream's ring, 0 none */
 	uint32_t hr_nextid;	/* A */
 	uint32_t hr_iocid;	/* A  ids of ioctls, counted */
 	uint32_t hr_lock;	/* A */
@@ -197,6 +198,10 @@ int head_plumb_enter(struct call *c);
 int head_plumb_take(struct call *c, struct stdata *sd);
 void head_enter(struct slot *me, struct stdata *sd);
 void head_plumb_leave(struct stdata *sd);
+/* Try to be it, inside its group; and, outside, wait a little (*step as
+ * plat_backoff()'s, *since 0 at first): ETIME: who is it is stopped. */
+bool head_plumb_try(struct slot *me, struct stdata *sd);
+int head_plumb_wait(struct stdata *sd, unsigned int *step, int64_t *since);
 /* Two welded heads: 0, ENOSR; and away again, if nobody ever opened them. */
 int head_pipe(struct stdata *sd[2]);
 void head_unpipe(struct stdata *sd[2]);
@@ -305,8 +310,12 @@ mblk_t *hq_first(struct slot *me, queue_t *q);
 void hq_shift(queue_t *q, mblk_t *mp);
 /* Under it: what is left of the first message is rest. */
 void hq_replace(queue_t *q, mblk_t *mp, mblk_t *rest);
-/* Under it: bytes and blocks of class were got (F4..F6). */
-void hq_got(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks);
+/*
+ * Under it: bytes and blocks of class were got (F4..F6), of the message whose first
+ * block was mp, which is not freed yet.
+ */
+void hq_got(struct slot *me, queue_t *q, const mblk_t *mp, unsigned int class, size_t bytes,
+	size_t blocks);
 /* Under it: take the first message off and count it; the caller looks at the front. */
 void hq_drop(struct slot *me, queue_t *q, mblk_t *mp);
 /* The class a message was counted in: its band's, unless that could not be made. */

@@ -19,6 +19,7 @@
  */
 #include "fd.h"
 #include "head.h"
+#include "head_trace.h"
 #include "node.h"
 
 /* ---- C3 ---------------------------------------------------------------------------- */
@@ -87,6 +88,7 @@ head_detach(struct slot *me, struct stdata *sd)
 		plumb_cut(sd->sd_rq);
 		plumb_cut(mate->sd_rq);
 		mate->sd_mate = NULL;
+		htrace_parted(mate);
 	}
 	runq_forget(head_wq(sd));
 	plumb_unlock(me);

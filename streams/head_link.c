@@ -131,7 +131,7 @@ strip(queue_t *q)
 	band_freeall(q);
 	st_rlx(&q->q_count, (size_t)0);
 	st_rlx(&q->q_blocks, (size_t)0);
-	f_and(&q->q_want, (uint32_t)WANT_LEVEL);
+	f_and(&q->q_want, (uint32_t)(WANT_LEVEL | WANT_TRACE));
 	(void)xchg(&q->q_pwant, 0u);
 }
 

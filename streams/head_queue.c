@@ -28,6 +28,7 @@
 #include "fd.h"
 #include "flow.h"
 #include "head_sig.h"
+#include "qtrace.h"
 
 #define PACE_FEW 16  /* messages */
 #define PACE_NS 500  /* ns */
@@ -273,15 +274,18 @@ front_changed(struct slot *me, queue_t *q, uint32_t want)
 }
 
 static NOINLINE void
-wanted(struct slot *me, queue_t *q, uint32_t want)
+wanted(struct slot *me, queue_t *q, uint32_t want, const mblk_t *mp, size_t bytes)
 {
+	if (want & WANT_TRACE)
+		qtrace_got(q, mp, bytes);
 	if (want & WANT_ROOM)
 		want_room(q);
 	if (want & (WANT_SIG | WANT_LEVEL))
 		front_changed(me, q, want);
 }
 
-static NOINLINE void
+/* Count out a message of band > 0: what is wanted now, but for the room. */
+static NOINLINE uint32_t
 got_band(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
 {
 	bool due;
@@ -291,19 +295,15 @@ got_band(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t b
 	lock_leave(me, &q->q_lock);
 	if (due)
 		flow_backenable(q);
+	return ld_seq(&q->q_want) & ~(uint32_t)WANT_ROOM;
 }
 
-/* Count out: what is wanted now. */
+/* Count out any other: what is wanted now. */
 INLINE uint32_t
-count_out(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
+got_normal(queue_t *q, unsigned int class, size_t bytes, size_t blocks)
 {
 	LOCK_HELD(&q->q_rlock);
-	ASSERT(class <= 256);
 	IMPLY(class == 0, q->q_gotn + blocks <= ld_acq(&q->q_putn)); /* flow.h, invariant 3 */
-	if (unlikely(class != 0 && class != 256)) {
-		got_band(me, q, class, bytes, blocks);
-		return ld_seq(&q->q_want) & ~(uint32_t)WANT_ROOM;
-	}
 	st_rel(&q->q_gotb, q->q_gotb + bytes);
 	JITTER();
 	(void)xchg(&q->q_gotn, q->q_gotn + blocks); /* F4 */
@@ -311,13 +311,44 @@ count_out(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t 
 	return ld_seq(&q->q_want); /* F5 */
 }
 
-void
-hq_got(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
+INLINE bool
+banded(unsigned int class)
 {
-	uint32_t want = count_out(me, q, class, bytes, blocks);
+	ASSERT(class <= 256);
+	return class != 0 && class != 256;
+}
 
+INLINE uint32_t
+count_out(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
+{
+	return banded(class) ? got_band(me, q, class, bytes, blocks) :
+		got_normal(q, class, bytes, blocks);
+}
+
+static NOINLINE void
+got_banded(struct slot *me, queue_t *q, const mblk_t *mp, unsigned int class, size_t bytes,
+	size_t blocks)
+{
+	uint32_t want = got_band(me, q, class, bytes, blocks);
+
+	if (want != 0)
+		wanted(me, q, want, mp, bytes);
+}
+
+/* Nothing but calls that are the last thing, so that nothing has to be saved. */
+void
+hq_got(struct slot *me, queue_t *q, const mblk_t *mp, unsigned int class, size_t bytes,
+	size_t blocks)
+{
+	uint32_t want;
+
+	if (unlikely(banded(class))) {
+		got_banded(me, q, mp, class, bytes, blocks);
+		return;
+	}
+	want = got_normal(q, class, bytes, blocks);
 	if (unlikely(want != 0))
-		wanted(me, q, want);
+		wanted(me, q, want, mp, bytes);
 }
 
 void
@@ -325,11 +356,13 @@ hq_drop(struct slot *me, queue_t *q, mblk_t *mp)
 {
 	unsigned int class = hq_class(mp);
 	size_t bytes, blocks;
+	uint32_t want;
 
 	hq_shift(q, mp);
 	msg_weigh(mp, &bytes, &blocks);
-	if (count_out(me, q, class, bytes, blocks) & WANT_ROOM)
-		want_room(q);
+	want = count_out(me, q, class, bytes, blocks);
+	if (want & (WANT_ROOM | WANT_TRACE))
+		wanted(me, q, want & (WANT_ROOM | WANT_TRACE), mp, bytes);
 }
 
 /* In the reader's list, before the first that is not more urgent. */
@@ -368,6 +401,8 @@ hq_unget(struct slot *me, struct stdata *sd, mblk_t *mp)
 	else
 		band_add(band_find(q, class), bytes, blocks);
 	lock_leave(me, &q->q_lock);
+	if (ld_rlx(&q->q_tap) != 0)
+		qtrace(q, USTR_EV_BACK, mp);
 	link_front(q, mp);
 	hq_unlock(me, q);
 	wait_wake(&sd->sd_rwait);
@@ -401,6 +436,7 @@ hq_flush(struct stdata *sd, int flag, int band)
 	for (mp = q->q_rfirst; mp != NULL; mp = next) {
 		unsigned int class = hq_class(mp);
 		size_t bytes, blocks;
+		uint32_t want;
 
 		next = mp->b_next;
 		if ((band >= 0 && (int)queue_class(mp) % 256 != band) ||
@@ -412,7 +448,10 @@ hq_flush(struct stdata *sd, int flag, int band)
 		else if (msg_type(mp) == M_SIG)
 			sd->sd_msigs -= sd->sd_msigs > 0;
 		msg_weigh(mp, &bytes, &blocks);
-		if (count_out(me, q, class, bytes, blocks) & WANT_ROOM)
+		want = count_out(me, q, class, bytes, blocks);
+		if (want & WANT_TRACE)
+			qtrace(q, USTR_EV_FLUSH, mp);
+		if (want & WANT_ROOM)
 			want_room(q);
 		mp->b_next = gone;
 		gone = mp;

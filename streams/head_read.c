@@ -97,7 +97,7 @@ unqueue(struct call *c, mblk_t *mp)
 		st_rel(&c->c_head->sd_pcproto, 0u);
 	hq_shift(c->c_head->sd_rq, mp);
 	msg_weigh(mp, &bytes, &blocks);
-	hq_got(c->c_me, c->c_head->sd_rq, class, bytes, blocks);
+	hq_got(c->c_me, c->c_head->sd_rq, mp, class, bytes, blocks);
 }
 
 void
@@ -175,7 +175,7 @@ receive_use(struct call *c, struct receive *r, mblk_t *mp, mblk_t *mid, struct u
 		gone->b_next = r->r_gone;
 		r->r_gone = gone;
 	}
-	hq_got(c->c_me, q, class, bytes, blocks);
+	hq_got(c->c_me, q, mp, class, bytes, blocks);
 }
 
 /* ---- read ------------------------------------------------------------------------------- */

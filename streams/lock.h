@@ -35,6 +35,7 @@ enum lock_rank {
 	RANK_EVENT,	/* a stream's registrations for events */
 	RANK_QUEUE,	/* a queue */
 	RANK_LOG,	/* who reads the log */
+	RANK_TRACE,	/* who wants which ring of events */
 	RANK_PARK,	/* a queue's parked list */
 	RANK_PERIM,	/* a perimeter's list of queues */
 	RANK_RUNQ,	/* a group's run list */

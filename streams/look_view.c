@@ -277,9 +277,9 @@ look_reg(const struct looking *l, const struct regent *re)
 const struct regent *
 look_regof(const struct looking *l, const queue_t *q)
 {
-	unsigned int i = (q->q_qidx - 2) / 4;
+	unsigned int i = (q->q_procs - 2u) / 4;
 
-	return q->q_qidx >= 2 && i < NREG ? &l->l_reg->rg_ent[i] : NULL;
+	return q->q_procs >= 2 && i < NREG ? &l->l_reg->rg_ent[i] : NULL;
 }
 
 static void

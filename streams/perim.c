@@ -97,7 +97,7 @@ unpark(struct slot *me, queue_t *q)
 static void
 serve(struct slot *me, queue_t *q)
 {
-	put_procs[q->q_qidx].pc_srv(q);
+	put_procs[q->q_procs].pc_srv(q);
 	runq_done(me, q);
 }
 
@@ -117,7 +117,7 @@ run_queue(struct slot *me, queue_t *q, unsigned int *share)
 		bool pri = msg_ispri(mp);
 
 		msg_weigh(mp, &bytes, &blocks);
-		put_procs[q->q_qidx].pc_put(q, mp);
+		put_procs[ld_rlx(&q->q_qidx)].pc_put(q, mp);
 		if (!pri) {
 			fas(&q->q_pbytes, bytes);
 			fas(&q->q_pblocks, blocks);
@@ -276,7 +276,7 @@ perim_put(struct perim *p, queue_t *q, mblk_t *mp)
 		return;
 	}
 	if (likely(ld_rlx(&q->q_pfirst) == NULL))
-		put_procs[q->q_qidx].pc_put(q, mp);
+		put_procs[ld_rlx(&q->q_qidx)].pc_put(q, mp);
 	else {
 		perim_park(me, p, q, mp); /* behind those already there */
 		(void)f_or(&p->pe_word, (uint64_t)PERIM_PENDING);

@@ -141,6 +141,15 @@ plat_now(void)
 	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec;
 }
 
+int64_t
+plat_clockoffset(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000000000 + ts.tv_nsec - plat_now();
+}
+
 void
 plat_spin(unsigned int ns)
 {

@@ -114,6 +114,7 @@ void plat_futex_wake(uint32_t *word, int n);
 void plat_yield(void);
 bool plat_nap(unsigned int us);	/* sleep, microseconds; false: a signal came */
 int64_t plat_now(void);		/* CLOCK_MONOTONIC, ns */
+int64_t plat_clockoffset(void);	/* what CLOCK_REALTIME is ahead of it now, ns */
 void plat_spin(unsigned int ns); /* busy-wait, about this long */
 
 /*

@@ -7,6 +7,7 @@
 #include "heap.h"
 #include "perim.h"
 #include "putnext.h"
+#include "qtrace.h"
 
 #include <errno.h>
 
@@ -429,6 +430,7 @@ qprocson(queue_t *q)
 	st_rel(&rq->q_runq, ld_acq(&hrq->q_runq));
 	st_rel(&OTHERQ(rq)->q_runq, ld_acq(&hrq->q_runq));
 	st_rlx(&rq->q_flag, rq->q_flag | QPROCS);
+	qtrace_join(rq, hrq);
 	plumb_insert(rq);
 	plumb_unlock(me);
 }
@@ -488,6 +490,7 @@ qprocsoff(queue_t *q)
 	/* Before anybody is let in, or his messages would overtake these (D7). */
 	hand_on(rq, rnext, rmp);
 	hand_on(wq, wnext, wmp);
+	qtrace_part(rq);
 	plumb_unlock(me);
 	/* Who was refused because of this module tries again. */
 	if (above != NULL)

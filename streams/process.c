@@ -25,6 +25,7 @@
 #include "callout.h"
 #include "fd.h"
 #include "head_sig.h"
+#include "head_trace.h"
 #include "heap.h"
 #include "helper.h"
 #include "instance.h"
@@ -33,6 +34,7 @@
 #include "passfp.h"
 #include "putnext.h"
 #include "strlog.h"
+#include "trace.h"
 #include "tune.h"
 #include "salvage.h"
 
@@ -264,8 +266,8 @@ take_size(const char *s, size_t *size)
 #define SHAPES2 SHAPE(SHAPE(SHAPE(SHAPE(SHAPES1, queue_t), mblk_t), dblk_t), struct plumb_root)
 #define SHAPES3 SHAPE(SHAPE(SHAPE(SHAPE(SHAPES2, struct stdata), struct file), struct fdent), \
 	struct registry)
-const uint64_t inst_shape = SHAPE(SHAPE(SHAPE(SHAPES3, struct head_root), struct node), \
-	struct callout);
+const uint64_t inst_shape = SHAPE(SHAPE(SHAPE(SHAPE(SHAPES3, struct head_root), struct node), \
+	struct callout), struct trace);
 
 /* Reserve slots: their table is there. */
 static int
@@ -290,6 +292,7 @@ equip(void)
 {
 	callout_poke = helper_call;
 	put_init();
+	htrace_equip();
 	msg_init();
 	queue_init_classes();
 }
@@ -311,7 +314,8 @@ furnish(void)
 	equip();
 	if ((error = fd_init(p)) != 0 || (error = proc_reserve()) != 0 ||
 	    (error = callout_init()) != 0 || (error = plumb_init()) != 0 ||
-	    (error = strlog_init()) != 0 || (error = head_init()) != 0)
+	    (error = strlog_init()) != 0 || (error = head_init()) != 0 ||
+	    (error = htrace_init()) != 0)
 		return error;
 	head_init_process();
 	tune_apply();
@@ -351,6 +355,7 @@ enlist(void)
 	callout_join();
 	plumb_join();
 	strlog_join();
+	htrace_join();
 	head_init_process();
 	registry_find();
 	salvage_init();
@@ -598,6 +603,7 @@ process_ends(void)
 	    (slot_tls != NULL && ld_rlx(&slot_tls->sl_home) != NULL) || slot_self() == NULL)
 		return;
 	fd_closeall(p, true); /* timers may be what drains */
+	htrace_bury(p);
 	helper_end();
 	callout_bury(p->pr_id);
 	cache_detach(slot_tls);

@@ -14,7 +14,7 @@ deliver(queue_t *q, mblk_t *mp)
 {
 	ASSERT_AT(3, msg_valid(mp));
 	if (likely(q->q_perim == NULL))
-		put_procs[q->q_qidx].pc_put(q, mp);
+		put_procs[ld_rlx(&q->q_qidx)].pc_put(q, mp);
 	else
 		perim_put(q->q_perim, q, mp);
 }

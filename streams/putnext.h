@@ -2,16 +2,21 @@
 /*
  * putnext.h: calling a queue's procedures.
  *
- * Level 8.  The arena holds no function pointer: q_qidx is an index into this
+ * Level 8.  The arena holds no function pointer: q_procs is an index into this
  * table, which every process has for itself.  An index that this process never
  * registered leads to procedures that refuse.
+ *
+ * A put goes by q_qidx, which is q_procs or, while the queue's messages are
+ * recorded, QIDX_TRACED, whose put procedure records the message and calls the
+ * other one (head_trace.c): a queue that is not recorded has nothing to look at.
  */
 #ifndef STREAMS_PUTNEXT_H
 #define STREAMS_PUTNEXT_H
 
 #include "queue.h"
 
-#define NPROCS 1028 /* procedure sets, four per module, 0 the dead end's */
+#define PROCS_HEAD 1026 /* the stream head's sets; below: four per module, 0 the dead end's */
+#define NPROCS (QIDX_TRACED + 1) /* procedure sets */
 
 struct procs {
 	int (*pc_put)(queue_t *, mblk_t *);

@@ -4,6 +4,7 @@
 #include "cache.h"
 #include "flow.h"
 #include "heap.h"
+#include "qtrace.h"
 #include "runq.h"
 
 #include <errno.h>
@@ -101,8 +102,24 @@ count_in(queue_t *q, mblk_t *mp)
 		queue_set(q, QFULL);
 }
 
-/* Unlink mp and count it out (F4); true if a back-enable is due (F5). */
-static bool
+/* What is to be done after a message was taken out and q_lock dropped. */
+#define DUE_ENABLE 1 /* a back-enable (F6) */
+#define DUE_TRACE 2  /* the event is recorded */
+
+/* QWANTW or QTRACED is set: what is due (F5). */
+static NOINLINE unsigned int
+due_of(queue_t *q)
+{
+	unsigned int due = q->q_flag & QTRACED ? DUE_TRACE : 0;
+
+	if (!(q->q_flag & QWANTW) || !flow_low(q->q_count, q->q_blocks, q->q_lowat))
+		return due;
+	queue_clear(q, QWANTW);
+	return due | DUE_ENABLE;
+}
+
+/* Unlink mp and count it out (F4): what is due. */
+static unsigned int
 take_out(queue_t *q, mblk_t *mp)
 {
 	unsigned int class = queue_class(mp);
@@ -114,7 +131,8 @@ take_out(queue_t *q, mblk_t *mp)
 
 		band_unlinking(qb, mp);
 		queue_unlink(&q->q_first, &q->q_last, mp);
-		return band_sub(qb, bytes, blocks);
+		return (band_sub(qb, bytes, blocks) ? DUE_ENABLE : 0) |
+			(q->q_flag & QTRACED ? DUE_TRACE : 0);
 	}
 	queue_unlink(&q->q_first, &q->q_last, mp);
 	ASSERT(q->q_count >= bytes && q->q_blocks >= blocks);
@@ -122,10 +140,17 @@ take_out(queue_t *q, mblk_t *mp)
 	st_rlx(&q->q_blocks, q->q_blocks - blocks);
 	if (q->q_count < q->q_hiwat && q->q_blocks < q->q_hiwat)
 		queue_clear(q, QFULL);
-	if (!(q->q_flag & QWANTW) || !flow_low(q->q_count, q->q_blocks, q->q_lowat))
-		return false;
-	queue_clear(q, QWANTW);
-	return true;
+	return likely(!(q->q_flag & (QWANTW | QTRACED))) ? 0 : due_of(q);
+}
+
+/* After q_lock was dropped: what is due because mp was taken out. */
+static NOINLINE void
+after_take(queue_t *q, const mblk_t *mp, unsigned int due)
+{
+	if (due & DUE_TRACE)
+		qtrace(q, USTR_EV_GET, mp);
+	if (due & DUE_ENABLE)
+		flow_backenable(q);
 }
 
 /* Make sure the band of mp exists; high priority has none. */
@@ -202,6 +227,8 @@ putbq(queue_t *q, mblk_t *mp)
 
 	if (me == NULL || !prepare(q, mp))
 		return 0;
+	if (unlikely(ld_rlx(&q->q_tap) != 0))
+		qtrace(q, USTR_EV_BACK, mp);
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
 	link_front(q, mp);
 	count_in(q, mp);
@@ -268,7 +295,7 @@ void
 rmvq(queue_t *q, mblk_t *mp)
 {
 	struct slot *me = slot_self();
-	bool due;
+	unsigned int due;
 
 	if (me == NULL)
 		return;
@@ -277,15 +304,15 @@ rmvq(queue_t *q, mblk_t *mp)
 	due = take_out(q, mp);
 	ASSERT_AT(3, queue_valid(q));
 	lock_leave(me, &q->q_lock);
-	if (due)
-		flow_backenable(q);
+	if (due != 0)
+		after_take(q, mp, due);
 }
 
 mblk_t *
 getq(queue_t *q)
 {
 	struct slot *me = slot_self();
-	bool due = false;
+	unsigned int due = 0;
 	mblk_t *mp;
 
 	if (unlikely(me == NULL))
@@ -300,8 +327,8 @@ getq(queue_t *q)
 	}
 	ASSERT_AT(3, queue_valid(q));
 	lock_leave(me, &q->q_lock);
-	if (due)
-		flow_backenable(q);
+	if (due != 0)
+		after_take(q, mp, due);
 	return mp;
 }
 
@@ -311,7 +338,7 @@ flush(queue_t *q, bool (*goes)(const mblk_t *, int, int), int flag, int band)
 {
 	struct slot *me = slot_self();
 	mblk_t *first = NULL, *last = NULL, *mp, *next;
-	bool due = false;
+	unsigned int due = 0;
 
 	if (me == NULL)
 		return;
@@ -327,9 +354,11 @@ flush(queue_t *q, bool (*goes)(const mblk_t *, int, int), int flag, int band)
 	for (mp = first; mp != NULL; mp = next) {
 		next = mp->b_next;
 		mp->b_next = mp->b_prev = NULL;
+		if (due & DUE_TRACE)
+			qtrace(q, USTR_EV_FLUSH, mp);
 		freemsg(mp);
 	}
-	if (due)
+	if (due & DUE_ENABLE)
 		flow_backenable(q);
 }
 
@@ -412,9 +441,13 @@ setup(queue_t *q, struct qinit *qi, uint32_t idx, uint32_t kind)
 	const struct module_info *mi = qi->qi_minfo;
 
 	q->q_qinfo = qi;
-	q->q_qidx = idx;
+	q->q_procs = (unsigned short)idx;
 	q->q_kind = kind;
 	q->q_flag = QUSE | QWANTR | (kind & QK_READ ? QREADR : 0);
+	/* A stream head's queues are set up again when it is linked and unlinked. */
+	q->q_qidx = q->q_traced ? QIDX_TRACED : idx;
+	if (q->q_tap != 0)
+		q->q_flag |= QTRACED;
 	q->q_minpsz = mi->mi_minpsz;
 	q->q_maxpsz = mi->mi_maxpsz;
 	q->q_hiwat = mi->mi_hiwat;

@@ -30,6 +30,8 @@
 #define QK_DEADEND 0x20	/* swallows everything: below a closed stream */
 #define QK_PERIM 0x40	/* a perimeter lies between here and q_nfsrv */
 
+#define QIDX_TRACED 1028 /* q_qidx while puts are recorded (putnext.h) */
+
 #define CLASS_PAIR 15	/* cache of queue pairs */
 
 _Static_assert(offsetof(queue_t, q_lock) == LINE * 1, "putting side on line 1");

@@ -20,6 +20,7 @@
 #include "cache.h"
 #include "callout.h"
 #include "fd.h"
+#include "head_trace.h"
 #include "helper.h"
 #include "salvage.h"
 
@@ -88,6 +89,7 @@ bury(struct proc *p)
 
 	bury_threads(p);
 	fd_closeall(p, false);
+	htrace_bury(p);
 	callout_bury(p->pr_id);
 	cache_want(slot_self(), false); /* who else waits for memory says so again */
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);

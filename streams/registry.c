@@ -344,7 +344,7 @@ registry_known(const char *name)
 struct regent *
 registry_of(const queue_t *q)
 {
-	return &registry->rg_ent[(q->q_qidx - 2) / 4];
+	return &registry->rg_ent[(q->q_procs - 2u) / 4];
 }
 
 void *

@@ -137,6 +137,7 @@ broken(uint32_t *word, enum lock_rank rank)
 	case RANK_HEAD:
 	case RANK_GROUP:
 	case RANK_LOG:
+	case RANK_TRACE:
 	case RANK_EVENT:
 		break; /* lists and words whose every state is whole */
 	}

@@ -6,6 +6,7 @@
 #include "callout.h"
 #include "head.h"
 #include "heap.h"
+#include "trace.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -30,6 +31,7 @@ static const struct tunable {
 	{ "stlowat", offsetof(struct head_root, hr_lowat), 0, INT_MAX },
 	{ "cltime", offsetof(struct head_root, hr_cltime), 0, INT_MAX },
 	{ "ioctltime", offsetof(struct head_root, hr_ioctltime), 0, INT_MAX },
+	{ "trace", offsetof(struct head_root, hr_trace), 0, TRACE_MAX },
 };
 
 static long *
@@ -99,7 +101,7 @@ static struct {
 	long value[NTUNABLE];
 } settings;
 
-static char fault[384]; /* why the last attempt was refused, or "" */
+static char fault[448]; /* why the last attempt was refused, or "" */
 
 int
 tune_refuse(int error, const char *fmt, ...)
@@ -142,7 +144,7 @@ list_legal(char *buf, size_t size)
 static int
 refuse(const char *name, const char *why)
 {
-	char legal[256];
+	char legal[320];
 
 	list_legal(legal, sizeof(legal));
 	return tune_refuse(EINVAL, "USTREAMS_TUNE: %.40s: %s; legal: %s", name, why, legal);

@@ -20,7 +20,7 @@ levels='
 3 arena heap
 4 cache
 5 msg msg_* msgutil msgext kmem
-6 queue qfields flow band runq sched
+6 queue qtrace qfields flow band runq sched
 7 callout bufcall
 8 callback group perim putnext plumb
 9 registry strlog conf modload autopush link

@@ -210,7 +210,7 @@ typedef struct queue {
 	struct stdata *q_stream; /* C private: the stream head */
 	struct perim *q_perim;	/* G  private: NULL for D_MP */
 	struct queue *q_nfsrv;	/* G  private: where canput looks */
-	unsigned int q_qidx;	/* C  private: index of the procedures */
+	unsigned int q_qidx;	/* A  private: what put calls: q_procs, or the recorder */
 	unsigned int q_kind;	/* C  private: QK_* */
 	struct runq *q_runq;	/* G  private: run list of the group */
 
@@ -246,7 +246,9 @@ typedef struct queue {
 	size_t q_lowat;		/* Q  back-enable below this */
 	struct qband *q_bandp;	/* Q  bands 1..q_nband */
 	unsigned char q_nband;	/* Q  bands in use */
-	unsigned char q_spare3[7];
+	unsigned char q_traced;	/* A  private: q_qidx is the recorder's */
+	unsigned short q_procs;	/* C  private: index of the procedures */
+	unsigned int q_tap;	/* A  private: where its messages are recorded */
 
 	/* Line 4, waiting to run: parked messages and the run list. */
 	unsigned int q_plock;	/* A  private: guards the parked list */
@@ -284,6 +286,7 @@ typedef struct qband {
 #define QHLIST 0x200	/* private: in service */
 #define QPROCS 0x800	/* private: qprocson done */
 #define QWCLOSE 0x1000	/* private: closing */
+#define QTRACED 0x2000	/* private: what is taken off is recorded */
 
 /* qb_flag */
 #define QB_FULL 0x01
