@@ -33,7 +33,7 @@
 
 /* Who keeps his shared globals where. */
 enum arena_root { ROOT_SLOT, ROOT_HEAP, ROOT_CACHE, ROOT_PLUMB, ROOT_REGISTRY, ROOT_HEAD,
-	ROOT_CALLOUT, ROOT_LOG, ROOT_TRACE, ROOTS };
+	ROOT_CALLOUT, ROOT_LOG, ROOT_TRACE, ROOT_ERRAND, ROOTS };
 
 struct arena {
 	struct insthead ar_head; /* C  sealed while the creator is alone */

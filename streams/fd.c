@@ -251,8 +251,8 @@ file_free(struct file *f)
 }
 
 /*
- * The close of f, as far as it gets: 0, or ETIME when a stopped thread is in
- * the way; f_closing remembers what is done.
+ * The close of f, as far as it gets: 0, ETIME when a stopped thread is in the way,
+ * or EXDEV when another process has the code; f_closing remembers what is done.
  */
 static int
 file_finish(struct file *f, bool drain)
@@ -283,16 +283,49 @@ file_finish(struct file *f, bool drain)
 	return 0;
 }
 
+/* At the end: whatever can be closed comes before what was just tried in vain. */
 static void
 unclosed_add(struct file *f)
 {
 	struct slot *me = slot_self();
+	struct file **link = &head_root->hr_unclosed;
 
+	f->f_next = NULL;
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
-	f->f_next = head_root->hr_unclosed;
-	st_rlx(&head_root->hr_unclosed, f);
+	while (*link != NULL)
+		link = &(*link)->f_next;
+	st_rlx(link, f);
 	lock_leave(me, &head_root->hr_lock);
 	helper_start();
+}
+
+bool
+fd_closelater(struct stdata *sd)
+{
+	struct file *f = fd_file(sd, O_NONBLOCK);
+
+	if (f == NULL)
+		return false;
+	f->f_ref = 0;
+	f->f_closing = FILE_LAST;
+	unclosed_add(f);
+	hands_off(slot_tls, HAND_NEW);
+	return true;
+}
+
+/* How many there are now. */
+static int
+unclosed_count(struct slot *me)
+{
+	int n = 0;
+
+	if (likely(ld_rlx(&head_root->hr_unclosed) == NULL))
+		return 0;
+	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
+	for (const struct file *f = head_root->hr_unclosed; f != NULL; f = f->f_next)
+		n++;
+	lock_leave(me, &head_root->hr_lock);
+	return n;
 }
 
 static struct file *
@@ -316,19 +349,15 @@ void
 fd_unclosed(void)
 {
 	struct slot *me = slot_self();
-	struct file *last = NULL, *f;
+	struct file *f;
 
-	/* One at a time; what cannot be finished comes first again, and is the last. */
-	while (me != NULL && (f = unclosed_next(me)) != NULL) {
-		bool again = f == last;
-
-		if (file_finish(f, false) != 0) {
+	if (me == NULL)
+		return;
+	/* Each once; what cannot be finished goes to the end. */
+	for (int n = unclosed_count(me); n > 0 && (f = unclosed_next(me)) != NULL; n--) {
+		if (file_finish(f, false) != 0)
 			unclosed_add(f);
-			last = f;
-		}
 		hands_off(me, HAND_OLD);
-		if (again)
-			return;
 	}
 }
 

@@ -207,8 +207,10 @@ int fd_dup(int fd, int min, bool cloexec);
 int fd_dup2(int fd, int to);
 /* Drop the entry: 0 or EBADF.  drain: as an ordinary close. */
 int fd_close(int fd, bool drain);
-/* Go on with the closes that stopped threads held up. */
+/* Go on with the closes that stopped threads held up, or that need this process's code. */
 void fd_unclosed(void);
+/* Leave a stream to them that no file refers to any more; false: no memory. */
+bool fd_closelater(struct stdata *sd);
 /* A descriptor of this process that leads to sd, or -1; from outside. */
 int fd_leading(struct stdata *sd);
 /* Drop every entry of p; drain as above. */

@@ -62,6 +62,20 @@ unused_cell(void)
 	return g;
 }
 
+/* A cell that never was, listed. */
+static struct group *
+make(void)
+{
+	struct group *g = heap_zalloc(sizeof(*g)), *first = ld_acq(&plumb_root->pl_all);
+
+	if (g == NULL)
+		return NULL;
+	do
+		g->g_all = first;
+	while (!cas(&plumb_root->pl_all, &first, g));
+	return g;
+}
+
 struct group *
 group_alloc(void)
 {
@@ -74,7 +88,7 @@ group_alloc(void)
 	g = unused_cell();
 	lock_leave(me, &plumb_root->pl_lock);
 	if (g == NULL)
-		g = heap_zalloc(sizeof(*g));
+		g = make();
 	if (g == NULL)
 		return NULL;
 	ASSERT(g->g_heads == NULL && g->g_parent == NULL);

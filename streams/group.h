@@ -50,6 +50,7 @@ struct group {
 	queue_t *g_heads;	/* L  read queues of its stream heads, by q_gnext */
 	struct group *g_next;	/* L  free list */
 	uint32_t g_relinks;	/* A  its writer is changing links */
+	struct group *g_all;	/* C  next of all cells ever made */
 } LINE_ALIGNED;
 
 _Static_assert(offsetof(struct group, g_relinks) == LINE, "what all look at is a line");
@@ -72,6 +73,7 @@ suspected(uintptr_t entry)
 struct plumb_root {
 	uint32_t pl_lock;	/* A */
 	struct group *pl_free;	/* L  cells not in use */
+	struct group *pl_all;	/* A  all cells, by g_all: through them, all streams */
 	queue_t pl_deadend[2];	/* C  swallows what is sent below a closed stream */
 	uint32_t pl_suspects;	/* A  somebody once died inside a group */
 	uintptr_t pl_suspect[NSUSPECT]; /* A  groups in which a thread died */

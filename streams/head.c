@@ -91,8 +91,8 @@ head_init_process(void)
 	uint32_t idx = PROCS_HEAD;
 
 	head_root = arena_root(ROOT_HEAD);
-	put_procs[idx] = (struct procs){ head_rinit.qi_putp, put_absent.pc_srv, NULL, NULL };
-	put_procs[idx + 1] = (struct procs){ head_winit.qi_putp, head_winit.qi_srvp, NULL, NULL };
+	put_set(idx, (struct procs){ head_rinit.qi_putp, put_absent.pc_srv, NULL, NULL });
+	put_set(idx + 1, (struct procs){ head_winit.qi_putp, head_winit.qi_srvp, NULL, NULL });
 	head_tables.qt_rd = head_tables.qt_wr = (struct qinit *)(head_root + 1);
 	head_tables.qt_idx = idx;
 	head_tables.qt_wrsrv = true;
@@ -283,6 +283,17 @@ head_unpair(struct regent *re, queue_t *rq)
 }
 
 int
+head_elsewhere(const queue_t *q)
+{
+	uint32_t module = code_of(q->q_procs);
+
+	if (likely(code_here(q)) || !code_lives(module))
+		return 0;
+	code_ring(module);
+	return EXDEV;
+}
+
+int
 head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag)
 {
 	const struct procs *pc = &put_procs[rq->q_procs];
@@ -364,8 +375,10 @@ head_dispose(struct slot *me, queue_t *wq, int oflag)
 {
 	queue_t *rq = RD(wq);
 	struct regent *re = registry_of(rq);
-	int error = relinkable(me);
+	int error = head_elsewhere(wq);
 
+	if (error == 0)
+		error = relinkable(me);
 	if (error == 0)
 		error = run_close(me, rq, oflag);
 	if (error != 0)
@@ -387,7 +400,7 @@ head_pop(struct call *c)
 		return EPERM;
 	error = head_dispose(c->c_me, head_wq(sd)->q_next, (int)ld_rlx(&c->c_file->f_flags));
 	if (error != 0)
-		return error;
+		return error == EXDEV ? ENXIO : error; /* only who has the code can pop it */
 	st_rlx(&sd->sd_pushed, sd->sd_pushed - 1);
 	if (sd->sd_anchor > sd->sd_pushed)
 		st_rlx(&sd->sd_anchor, sd->sd_pushed);

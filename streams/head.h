@@ -215,11 +215,14 @@ struct regent *head_module(struct stdata *sd, uint32_t i);
 /* A pair for re on top of sd, not linked in yet: it or NULL; and away again. */
 queue_t *head_pair(struct stdata *sd, struct regent *re, uint32_t kind);
 void head_unpair(struct regent *re, queue_t *rq);
+/* Others have the code of the pair of q, and this process does not: EXDEV, else 0. */
+int head_elsewhere(const queue_t *q);
 /* Run an open routine inside its perimeter, linking the pair in if it did not. */
 int head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag);
 /*
- * Close, unlink and free the pair whose write queue is wq: 0, or ETIME and
- * nothing was done, because a thread that would have to move is stopped.
+ * Close, unlink and free the pair whose write queue is wq: 0, or nothing was done,
+ * and ETIME, because a thread that would have to move is stopped, or EXDEV, because
+ * its close routine is another process's.
  */
 int head_dispose(struct slot *me, queue_t *wq, int oflag);
 int head_rput(queue_t *q, mblk_t *mp);
@@ -248,7 +251,8 @@ void head_detach(struct slot *me, struct stdata *sd);
 void head_scrap(struct stdata *sd);
 /*
  * A file of sd is gone: true if it was the last one, and then the stream is to
- * be taken apart: 0, or ETIME (a stopped thread is in the way: again later).
+ * be taken apart: 0, ETIME (a stopped thread is in the way: again later), or EXDEV
+ * (a close routine is another process's, which has been rung).
  */
 bool head_lastclose(struct stdata *sd);
 /* Take everything off that I_LINK put below sd; inside its group, which is left

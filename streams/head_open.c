@@ -230,9 +230,11 @@ head_reopen(struct stdata *sd, int oflag)
 	int error = 0;
 
 	head_enter(me, sd);
+	/* Modules of other programs are not asked: that is what they see of most calls. */
 	for (q = head_next(sd, head_wq(sd)); error == 0 && q != NULL; q = head_next(sd, q))
-		error = head_callopen(me, RD(q), &dev, oflag,
-			q->q_kind & QK_DRIVER ? 0 : MODOPEN);
+		if (code_here(q) || (q->q_kind & QK_DRIVER))
+			error = head_callopen(me, RD(q), &dev, oflag,
+				q->q_kind & QK_DRIVER ? 0 : MODOPEN);
 	head_plumb_leave(sd);
 	plumb_exit(me);
 	return error;

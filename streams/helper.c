@@ -6,6 +6,7 @@
 #include "helper.h"
 #include "bell.h"
 #include "callback.h"
+#include "errand.h"
 #include "fd.h"
 #include "head_sig.h"
 #include "msg.h"
@@ -66,6 +67,7 @@ chores(struct proc *p)
 	(void)xchg(&p->pr_bell, 0u);
 	r.r_buried = reap_scan();
 	fd_unclosed();
+	errand_run(slot_tls);
 	msg_ext_due();
 	bell_answer();
 	passfd_serve();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* perim.c: parking and draining; the labels are those of perim.h. */
 #include "perim.h"
+#include "errand.h"
 #include "flow.h"
 #include "plumb.h"
 #include "putnext.h"
@@ -23,24 +24,35 @@ list(struct slot *me, struct perim *p, queue_t *q, uint32_t why)
 	lock_leave(me, &p->pe_lock);
 }
 
+/* What is left on a list when nothing of it can be run, here and now. */
+struct rest {
+	struct group *r_held;  /* a group that a writer holds, or NULL */
+	struct group *r_group; /* that of a queue whose code is elsewhere, or NULL */
+	uint32_t r_idx;	       /* of which code */
+};
+
 /*
- * Take the first queue off p's list whose group can be visited, and visit it:
- * *token is plumb_visit()'s.  Naming the group before the queue is off the
- * list keeps who closes it away.  Otherwise NULL, and *held is a group that a
- * writer holds, or NULL if the list is empty.
+ * Take the first queue off p's list whose code is here and whose group can be
+ * visited, and visit it: *token is plumb_visit()'s.  Naming the group before the
+ * queue is off the list keeps who closes it away.  Otherwise NULL.
  */
 static queue_t *
-unlist(struct slot *me, struct perim *p, int *token, struct group **held)
+unlist(struct slot *me, struct perim *p, int *token, struct rest *r)
 {
 	queue_t *q, *prev = NULL;
 
-	*held = NULL;
+	*r = (struct rest){ NULL, NULL, 0 };
 	lock_enter(me, &p->pe_lock, RANK_PERIM);
 	for (q = p->pe_first; q != NULL; prev = q, q = q->q_plink) {
+		if (unlikely(!code_here(q))) {
+			r->r_group = plumb_group(q);
+			r->r_idx = q->q_procs;
+			continue;
+		}
 		*token = plumb_visit(me, plumb_group(q));
 		if (*token != VISIT_REFUSED)
 			break;
-		*held = plumb_group(q);
+		r->r_held = plumb_group(q);
 	}
 	if (q != NULL) {
 		if (prev == NULL)
@@ -149,22 +161,21 @@ postpone(struct slot *me, struct perim *p)
  * waited for only when this thread names no group.  False if some are left.
  */
 static bool
-drain(struct slot *me, struct perim *p, unsigned int *share)
+drain(struct slot *me, struct perim *p, unsigned int *share, struct rest *r)
 {
 	while (*share > 0) {
-		struct group *held;
 		int token;
-		queue_t *q = unlist(me, p, &token, &held);
+		queue_t *q = unlist(me, p, &token, r);
 
 		if (q != NULL) {
 			run_queue(me, q, share);
 			plumb_unvisit(me, token);
-		} else if (held == NULL) {
-			return true;
+		} else if (r->r_held == NULL) {
+			return r->r_group == NULL;
 		} else if (ld_rlx(&me->sl_home) != NULL || ld_rlx(&me->sl_visiting) != NULL) {
 			return false; /* D6 */
 		} else {
-			plumb_wait(me, held);
+			plumb_wait(me, r->r_held);
 		}
 	}
 	return false; /* D9 */
@@ -196,14 +207,18 @@ static NOINLINE void
 leave_slow(struct slot *me, struct perim *p)
 {
 	unsigned int share = PERIM_SHARE;
+	struct rest r = { NULL, NULL, 0 };
 
 	while (!release(p, 0)) {
 		(void)f_and(&p->pe_word, ~(uint64_t)PERIM_PENDING);
-		if (drain(me, p, &share))
+		if (drain(me, p, &share, &r))
 			continue;
-		/* Leave it free and pending; come back from outside. */
-		(void)release(p, PERIM_PENDING); /* D6, D9 */
-		postpone(me, p);
+		/* Leave it free and pending; come back from outside, or have others come. */
+		(void)release(p, PERIM_PENDING); /* D6, D9, N2 */
+		if (share == 0 || r.r_held != NULL)
+			postpone(me, p);
+		if (r.r_group != NULL)
+			errand_leave(r.r_group, r.r_idx); /* N3 */
 		return;
 	}
 }
@@ -275,10 +290,10 @@ perim_put(struct perim *p, queue_t *q, mblk_t *mp)
 		perim_announce(me, p);
 		return;
 	}
-	if (likely(ld_rlx(&q->q_pfirst) == NULL))
+	if (likely(ld_rlx(&q->q_pfirst) == NULL && code_here(q)))
 		put_procs[ld_rlx(&q->q_qidx)].pc_put(q, mp);
 	else {
-		perim_park(me, p, q, mp); /* behind those already there */
+		perim_park(me, p, q, mp); /* behind those already there, or N1 */
 		(void)f_or(&p->pe_word, (uint64_t)PERIM_PENDING);
 	}
 	perim_leave(me, p);
@@ -294,7 +309,8 @@ perim_service(struct slot *me, queue_t *q)
 		serve(me, q);
 		return;
 	}
-	if (ld_rlx(&q->q_pfirst) == NULL && cas(&p->pe_word, &free, (uint64_t)me->sl_key)) {
+	if (ld_rlx(&q->q_pfirst) == NULL && code_here(q) &&
+	    cas(&p->pe_word, &free, (uint64_t)me->sl_key)) {
 		serve(me, q);
 		perim_leave(me, p);
 		return;

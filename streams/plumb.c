@@ -3,6 +3,7 @@
 #include "plumb.h"
 #include "arena.h"
 #include "callout.h"
+#include "errand.h"
 #include "flow.h"
 #include "heap.h"
 #include "perim.h"
@@ -47,9 +48,12 @@ plumb_init(void)
 void
 plumb_join(void)
 {
+	struct procs deadend = put_absent;
+
+	deadend.pc_put = deadend_put;
 	plumb_root = arena_root(ROOT_PLUMB);
-	put_procs[0] = put_procs[1] = put_absent;
-	put_procs[0].pc_put = put_procs[1].pc_put = deadend_put;
+	put_set(0, deadend);
+	put_set(1, deadend);
 }
 
 /* ---- readers -------------------------------------------------------------------- */
@@ -443,7 +447,8 @@ hand_on(queue_t *q, queue_t *next, mblk_t *mp)
 		mblk_t *rest = mp->b_next;
 
 		mp->b_next = NULL;
-		if (next == NULL || (q->q_kind & QK_DRIVER))
+		/* Past a module that did not see them they would be nonsense. */
+		if (next == NULL || (q->q_kind & QK_DRIVER) || !code_here(q))
 			freemsg(mp);
 		else
 			put(next, mp);

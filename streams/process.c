@@ -31,6 +31,7 @@
 #include "instance.h"
 #include "link.h"
 #include "node.h"
+#include "orphan.h"
 #include "passfp.h"
 #include "putnext.h"
 #include "strlog.h"
@@ -313,7 +314,8 @@ furnish(void)
 		return error;
 	equip();
 	if ((error = fd_init(p)) != 0 || (error = proc_reserve()) != 0 ||
-	    (error = callout_init()) != 0 || (error = plumb_init()) != 0 ||
+	    (error = callout_init()) != 0 || (error = errand_init()) != 0 ||
+	    (error = plumb_init()) != 0 ||
 	    (error = strlog_init()) != 0 || (error = head_init()) != 0 ||
 	    (error = htrace_init()) != 0)
 		return error;
@@ -353,6 +355,7 @@ enlist(void)
 	cache_join();
 	equip();
 	callout_join();
+	errand_join();
 	plumb_join();
 	strlog_join();
 	htrace_join();
@@ -449,6 +452,7 @@ static void
 drop_embryo(struct proc *p)
 {
 	fd_closeall(p, false);
+	registry_forget(p);
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 }
 
@@ -471,6 +475,7 @@ make_embryo(void)
 		return NULL;
 	}
 	st_rel(&p->pr_keeper, slot_tls->sl_key);
+	registry_inherit(slot_proc(), p);
 	if (fd_copy(slot_proc(), p) != 0) {
 		drop_embryo(p);
 		return NULL;
@@ -546,13 +551,17 @@ after_fork_parent(void)
 		helper_needed();
 }
 
-/* A child in a process group that is told of events needs who raises them. */
+/*
+ * A child in a process group that is told of events needs who raises them; one that
+ * has code that others lack, who does their errands.
+ */
 static void
 start_if_told(void)
 {
 	sigset_t all, old;
 
-	if (ld_rlx(&slot_root->sr_groups) == 0 || slot_proc() == NULL)
+	if (slot_proc() == NULL || (ld_rlx(&slot_root->sr_groups) == 0 &&
+		    !(slot_root->sr_named && registry_owns())))
 		return;
 	/* A handler that calls in here must not find the helper's lock taken below it. */
 	sigfillset(&all);
@@ -605,6 +614,8 @@ process_ends(void)
 	fd_closeall(p, true); /* timers may be what drains */
 	htrace_bury(p);
 	helper_end();
+	registry_forget(p);
+	orphan_run(slot_tls);
 	callout_bury(p->pr_id);
 	cache_detach(slot_tls);
 	slot_release(slot_tls);

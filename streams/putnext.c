@@ -6,6 +6,7 @@
 #include <errno.h>
 
 struct procs put_procs[NPROCS];
+bool put_here[NPROCS];
 
 /* ---- the way of every message -------------------------------------------------- */
 
@@ -147,6 +148,21 @@ const struct procs put_absent = { absent_put, absent_srv, absent_open, absent_cl
 void
 put_init(void)
 {
-	for (int i = 0; i < NPROCS; i++)
-		put_procs[i] = put_absent;
+	for (uint32_t i = 0; i < NPROCS; i++)
+		put_clear(i);
+}
+
+void
+put_set(uint32_t idx, struct procs pc)
+{
+	ASSERT(idx < NPROCS);
+	put_procs[idx] = pc;
+	st_rel(&put_here[idx], true);
+}
+
+void
+put_clear(uint32_t idx)
+{
+	st_rel(&put_here[idx], false);
+	put_procs[idx] = put_absent;
 }

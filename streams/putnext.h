@@ -4,7 +4,8 @@
  *
  * Level 8.  The arena holds no function pointer: q_procs is an index into this
  * table, which every process has for itself.  An index that this process never
- * registered leads to procedures that refuse.
+ * registered leads to procedures that refuse; they are called only for queues
+ * without a perimeter (errand.h).
  *
  * A put goes by q_qidx, which is q_procs or, while the queue's messages are
  * recorded, QIDX_TRACED, whose put procedure records the message and calls the
@@ -26,10 +27,15 @@ struct procs {
 };
 
 extern struct procs put_procs[NPROCS];
+/* Has this process the code?  A table of its own: the other one is for every message. */
+extern bool put_here[NPROCS];
 
 /* The procedures of a module this process does not have. */
 extern const struct procs put_absent;
 
 void put_init(void);
+/* Give one of this process's entries its procedures. */
+void put_set(uint32_t idx, struct procs pc);
+void put_clear(uint32_t idx);
 
 #endif

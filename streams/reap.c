@@ -22,6 +22,7 @@
 #include "fd.h"
 #include "head_trace.h"
 #include "helper.h"
+#include "orphan.h"
 #include "salvage.h"
 
 #define IN_HAND 8192 /* bytes: a magazine of small blocks, or a message of two pages */
@@ -90,6 +91,7 @@ bury(struct proc *p)
 	bury_threads(p);
 	fd_closeall(p, false);
 	htrace_bury(p);
+	registry_forget(p);
 	callout_bury(p->pr_id);
 	cache_want(slot_self(), false); /* who else waits for memory says so again */
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
@@ -174,6 +176,7 @@ reap_scan(void)
 		bury(p);
 		n++;
 	}
+	orphan_run(me);
 	salvage_run();
 	return n;
 }

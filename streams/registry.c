@@ -3,6 +3,7 @@
 #include "registry.h"
 #include "autopush.h"
 #include "arena.h"
+#include "callout.h"
 #include "heap.h"
 #include "putnext.h"
 
@@ -94,13 +95,9 @@ drop_side(struct qinit *qi)
 static void
 set_procs(uint32_t idx, const struct qinit *qi, const struct qinit *rd)
 {
-	struct procs *pc = &put_procs[idx];
-
-	pc->pc_put = qi->qi_putp != NULL ? qi->qi_putp : put_absent.pc_put;
-	pc->pc_srv = qi->qi_srvp != NULL ? qi->qi_srvp : put_absent.pc_srv;
 	/* Open and close are the read side's, as in every STREAMS. */
-	pc->pc_open = rd->qi_qopen;
-	pc->pc_close = rd->qi_qclose;
+	put_set(idx, (struct procs){ qi->qi_putp != NULL ? qi->qi_putp : put_absent.pc_put,
+		qi->qi_srvp != NULL ? qi->qi_srvp : put_absent.pc_srv, rd->qi_qopen, rd->qi_qclose });
 }
 
 /* One perimeter for all instances? */
@@ -142,7 +139,7 @@ empty(struct regent *re)
 }
 
 static int
-fill(struct regent *re, const char *name, const struct streamtab *st, int flags)
+fill(struct regent *re, const char *name, const struct streamtab *st, int flags, bool intree)
 {
 	uint32_t n = (uint32_t)(re - registry->rg_ent);
 	int error;
@@ -151,6 +148,8 @@ fill(struct regent *re, const char *name, const struct streamtab *st, int flags)
 	strncpy(re->re_name, name, FMNAMESZ);
 	re->re_flags = (uint32_t)flags;
 	re->re_major = n;
+	re->re_intree = intree;
+	re->re_shy = !intree && (arena_named() || ld_rlx(&slot_root->sr_live) > 1);
 	error = fill_tables(&re->re_tables, 2 + n * 4, st->st_rdinit, st->st_wrinit);
 	if (error == 0 && st->st_muxrinit != NULL)
 		error = fill_tables(&re->re_lower, 4 + n * 4, st->st_muxrinit, st->st_muxwinit);
@@ -175,7 +174,7 @@ find(const char *name, size_t n)
 	for (uint32_t i = 0; i < registry->rg_n; i++) {
 		struct regent *re = &registry->rg_ent[i];
 
-		if (re->re_kind != REG_FREE && strncmp(re->re_name, name, n) == 0 &&
+		if ((re->re_kind == REG_MODULE || re->re_kind == REG_DRIVER) && strncmp(re->re_name, name, n) == 0 &&
 		    re->re_name[n] == '\0')
 			return re;
 	}
@@ -183,16 +182,14 @@ find(const char *name, size_t n)
 }
 
 static int
-enter(const char *name, const struct streamtab *st, int flags, uint32_t kind)
+enter(const char *name, const struct streamtab *st, int flags, uint32_t kind, bool intree)
 {
 	struct regent *re = find(name, strlen(name));
 	int error;
 
 	if (re != NULL) {
 		/* Another process brought it; this one has the code as well now. */
-		if (put_procs[re->re_tables.qt_idx].pc_put != put_absent.pc_put ||
-		    put_procs[re->re_tables.qt_idx + 1].pc_put != put_absent.pc_put ||
-		    re->re_kind != kind || re->re_flags != (uint32_t)flags ||
+		if (put_here[re->re_tables.qt_idx] || re->re_kind != kind || re->re_flags != (uint32_t)flags ||
 		    (re->re_lower.qt_rd != NULL) != (st->st_muxrinit != NULL))
 			return EEXIST;
 	} else {
@@ -203,9 +200,10 @@ enter(const char *name, const struct streamtab *st, int flags, uint32_t kind)
 		if (i == NREG)
 			return ENOSPC;
 		re = &registry->rg_ent[i];
-		error = fill(re, name, st, flags);
+		error = fill(re, name, st, flags, intree);
 		if (error != 0)
 			return error;
+		code_setall(i, intree);
 		st_rel(&re->re_kind, kind);
 		if (i == registry->rg_n)
 			registry->rg_n = i + 1;
@@ -216,11 +214,13 @@ enter(const char *name, const struct streamtab *st, int flags, uint32_t kind)
 		set_procs(re->re_lower.qt_idx, st->st_muxrinit, st->st_rdinit);
 		set_procs(re->re_lower.qt_idx + 1, st->st_muxwinit, st->st_rdinit);
 	}
+	if (!re->re_intree)
+		code_set(re->re_major, slot_proc(), true);
 	return 0;
 }
 
 static int
-reg(const char *name, const struct streamtab *st, int flags, uint32_t kind)
+reg(const char *name, const struct streamtab *st, int flags, uint32_t kind, bool intree)
 {
 	struct slot *me = slot_self();
 	bool driver = kind == REG_DRIVER;
@@ -233,8 +233,11 @@ reg(const char *name, const struct streamtab *st, int flags, uint32_t kind)
 		return -1;
 	}
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
-	error = enter(name, st, flags, kind);
+	error = enter(name, st, flags, kind, intree);
 	lock_leave(me, &registry->rg_lock);
+	/* Others may leave work for it: the helper is to be there. */
+	if (error == 0 && !intree && ld_rlx(&slot_root->sr_live) + slot_root->sr_named > 1)
+		callout_poke();
 	if (error == 0)
 		return 0;
 	errno = error;
@@ -244,13 +247,24 @@ reg(const char *name, const struct streamtab *st, int flags, uint32_t kind)
 int
 ustr_register_module(const char *name, struct streamtab *st, int flags)
 {
-	return reg(name, st, flags, REG_MODULE);
+	return reg(name, st, flags, REG_MODULE, false);
 }
 
 int
 ustr_register_driver(const char *name, struct streamtab *st, int flags)
 {
-	return reg(name, st, flags, REG_DRIVER);
+	return reg(name, st, flags, REG_DRIVER, false);
+}
+
+/* Nobody uses it, nobody has its code. */
+static void
+discard(struct regent *re)
+{
+	LOCK_HELD(&registry->rg_lock);
+	ASSERT(re->re_uses == 0);
+	st_rel(&re->re_kind, (uint32_t)REG_FREE);
+	autopush_forget(re);
+	empty(re);
 }
 
 int
@@ -268,16 +282,17 @@ ustr_unregister(const char *name)
 	}
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	re = find(name, strlen(name));
-	if (re == NULL)
+	if (re == NULL || !put_here[re->re_tables.qt_idx])
 		error = ENOENT;
-	else if (re->re_uses > 0)
+	else if (re->re_uses > 0 || (re->re_intree && slot_root->sr_named))
 		error = EBUSY;
 	else {
-		st_rel(&re->re_kind, (uint32_t)REG_FREE);
-		autopush_forget(re);
 		for (uint32_t i = 0; i < 4; i++)
-			put_procs[re->re_tables.qt_idx + i] = put_absent;
-		empty(re);
+			put_clear(re->re_tables.qt_idx + i);
+		if (!re->re_intree)
+			code_set(re->re_major, slot_proc(), false);
+		if (re->re_intree || !code_lives(re->re_major))
+			discard(re);
 	}
 	lock_leave(me, &registry->rg_lock);
 	if (error == 0)
@@ -313,7 +328,8 @@ registry_rele(struct regent *re)
 		return;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	ASSERT(re->re_uses > 0);
-	re->re_uses--;
+	if (--re->re_uses == 0 && re->re_kind == REG_ORPHAN)
+		discard(re);
 	lock_leave(me, &registry->rg_lock);
 }
 
@@ -341,10 +357,67 @@ registry_known(const char *name)
 	return true;
 }
 
+/* The process that had the code of re, and nobody else has, is gone. */
+static void
+orphan(struct regent *re)
+{
+	if (re->re_uses == 0) {
+		discard(re);
+		return;
+	}
+	st_rel(&re->re_kind, (uint32_t)REG_ORPHAN);
+	(void)faa(&registry->rg_orphaned, 1u);
+}
+
+void
+registry_forget(const struct proc *p)
+{
+	struct slot *me = slot_self();
+
+	if (me == NULL)
+		return;
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	for (uint32_t i = 0; i < registry->rg_n; i++) {
+		struct regent *re = &registry->rg_ent[i];
+
+		if (re->re_kind == REG_FREE || re->re_kind == REG_ORPHAN || re->re_intree)
+			continue;
+		code_set(i, p, false);
+		CRASH_POINT();
+		/* Whoever did this before may have been killed here. */
+		if (!code_lives(i))
+			orphan(re);
+	}
+	lock_leave(me, &registry->rg_lock);
+}
+
+void
+registry_inherit(const struct proc *parent, const struct proc *child)
+{
+	struct slot *me = slot_self();
+
+	if (me == NULL)
+		return;
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	for (uint32_t i = 0; i < registry->rg_n; i++)
+		if (!registry->rg_ent[i].re_intree && code_has(i, parent))
+			code_set(i, child, true);
+	lock_leave(me, &registry->rg_lock);
+}
+
+bool
+registry_owns(void)
+{
+	for (uint32_t i = 0; i < ld_acq(&registry->rg_n); i++)
+		if (!registry->rg_ent[i].re_intree && put_here[2 + i * 4])
+			return true;
+	return false;
+}
+
 struct regent *
 registry_of(const queue_t *q)
 {
-	return &registry->rg_ent[(q->q_procs - 2u) / 4];
+	return &registry->rg_ent[code_of(q->q_procs)];
 }
 
 void *
@@ -362,7 +435,7 @@ registry_perims(struct regent *re, queue_t *rq)
 	queue_t *wq = rq + 1;
 
 	rq->q_perim = wq->q_perim = re->re_perim;
-	if (re->re_perim != NULL || inner == 0)
+	if (re->re_perim != NULL || (inner == 0 && !re->re_shy))
 		return 0;
 	rq->q_perim = wq->q_perim = heap_zalloc(sizeof(struct perim));
 	if (rq->q_perim == NULL)
@@ -396,7 +469,7 @@ take_conf(void)
 {
 	for (const struct conf *cf = conf_table; cf->cf_name != NULL; cf++)
 		if (reg(cf->cf_name, cf->cf_tab, cf->cf_flags,
-			    cf->cf_driver ? REG_DRIVER : REG_MODULE) != 0)
+			    cf->cf_driver ? REG_DRIVER : REG_MODULE, true) != 0)
 			return errno;
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "headlib.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -192,6 +193,254 @@ START_TEST(an_instance_outlives_the_killed_and_the_next_member_buries_them)
 }
 END_TEST
 
+/* ---- modules of one program ------------------------------------------------------ */
+
+/* Counted by whoever runs the procedures: memory of all programs of a test. */
+static struct tally {
+	_Atomic pid_t c_runner; /* the last process that ran a procedure */
+	atomic_int c_strangers; /* times it was not the owner */
+	atomic_int c_closed;	/* close routines run */
+	_Atomic pid_t c_owner;
+} * counts;
+
+static void
+ran(void)
+{
+	counts->c_runner = getpid();
+	if (getpid() != counts->c_owner)
+		counts->c_strangers++;
+}
+
+static int
+upper_put(queue_t *q, mblk_t *mp)
+{
+	ran();
+	for (unsigned char *c = mp->b_rptr; mp->b_datap->db_type == M_DATA && c < mp->b_wptr; c++)
+		*c ^= 0x20;
+	putnext(q, mp);
+	return 0;
+}
+
+static int
+later_put(queue_t *q, mblk_t *mp)
+{
+	ran();
+	if (mp->b_datap->db_type >= QPCTL)
+		putnext(q, mp);
+	else if (!putq(q, mp))
+		freemsg(mp);
+	return 0;
+}
+
+static int
+later_srv(queue_t *q)
+{
+	mblk_t *mp;
+
+	ran();
+	while ((mp = getq(q)) != NULL) {
+		if (!canputnext(q))
+			return putbq(q, mp);
+		upper_put(q, mp);
+	}
+	return 0;
+}
+
+static int
+upper_open(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
+{
+	(void)dev, (void)oflag, (void)sflag, (void)cr;
+	ran();
+	qprocson(q);
+	return 0;
+}
+
+static int
+upper_close(queue_t *q, int flag, cred_t *cr)
+{
+	(void)flag, (void)cr;
+	ran();
+	counts->c_closed++;
+	qprocsoff(q);
+	return 0;
+}
+
+static struct module_info upper_info = { 4401, "upper", 0, INFPSZ, 4000, 1000 };
+static struct qinit upper_init = { upper_put, NULL, upper_open, upper_close, NULL, &upper_info, NULL };
+static struct qinit later_init = { later_put, later_srv, upper_open, upper_close, NULL, &upper_info,
+	NULL };
+static struct streamtab uppers[2] = { { &upper_init, &upper_init, NULL, NULL },
+	{ &later_init, &later_init, NULL, NULL } };
+
+static const int ways[] = { D_MP, D_MP | D_MTQPAIR, D_MP | D_MTPERQ, D_MTPERMOD, 0 };
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
+struct scene {
+	char s_name[100]; /* where the stream is attached */
+	int s_way;	  /* of the module: flags, and whether it has service procedures */
+	struct gate s_ready, s_done;
+};
+
+static void *
+shared(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(p, MAP_FAILED);
+	return p;
+}
+
+static struct scene *
+set_scene(int way)
+{
+	struct scene *s = shared(sizeof(*s));
+
+	prepare();
+	counts = shared(sizeof(*counts));
+	snprintf(s->s_name, sizeof(s->s_name), "%s/name", dir);
+	ck_assert_int_eq(close(open(s->s_name, O_CREAT | O_WRONLY, 0600)), 0);
+	s->s_way = way;
+	gate_make(&s->s_ready);
+	gate_make(&s->s_done);
+	return s;
+}
+
+/* Has the module, attaches a pipe with it, and does nothing else until it is done. */
+static void
+owner(void *arg)
+{
+	struct scene *s = arg;
+	int fd[2];
+
+	counts->c_owner = getpid();
+	NEED(ustr_register_module("upper", &uppers[s->s_way / WAYS], ways[s->s_way % WAYS]) == 0);
+	NEED(str_pipe(fd) == 0);
+	NEED(str_ioctl(fd[0], I_PUSH, "upper") == 0);
+	NEED(fattach(fd[0], s->s_name) == 0);
+	NEED(str_close(fd[0]) == 0);
+	NEED(fcntl(fd[1], F_GETFD) >= 0);
+	NEED(fattach(fd[1], dir) == 0);
+	NEED(str_close(fd[1]) == 0);
+	gate_open(&s->s_ready);
+	NEED(gate_wait(&s->s_done, 60000));
+}
+
+/* Writes much to one end, which has the module, and reads it from the other. */
+static void
+passes_through(void *arg)
+{
+	struct scene *s = arg;
+	char out[2000], in[2000];
+	int a, b;
+
+	NEED(gate_wait(&s->s_ready, 20000));
+	a = must_open(s->s_name, O_RDWR);
+	b = must_open(dir, O_RDWR);
+	for (int i = 0; i < 500; i++) {
+		size_t n = 1 + (size_t)i % sizeof(out), got = 0;
+
+		memset(out, 'a' + i % 26, n);
+		NEED(str_write(i % 2 ? a : b, out, n) == (ssize_t)n);
+		while (got < n) {
+			ssize_t r = str_read(i % 2 ? b : a, in + got, n - got);
+
+			NEED(r > 0);
+			got += (size_t)r;
+		}
+		for (size_t k = 0; k < n; k++)
+			NEED(in[k] == 'A' + i % 26);
+	}
+	NEED(str_ioctl(a, I_POP, 0) == -1 && errno == ENXIO);
+	NEED(str_ioctl(b, I_PUSH, "upper") == -1 && errno == ENXIO);
+	NEED(str_ioctl(a, I_FIND, "upper") == 1);
+	NEED(str_close(a) == 0 && str_close(b) == 0);
+}
+
+START_TEST(what_only_one_program_can_run_it_runs_for_all)
+{
+	struct scene *s = set_scene(_i);
+	pid_t server = program(owner, s);
+
+	run(passes_through, s);
+	gate_open(&s->s_done);
+	ck_assert_int_eq(ended(server), 0);
+	ck_assert_int_eq(counts->c_strangers, 0);
+	tidy();
+}
+END_TEST
+
+/* The only one who holds the stream, but not its module. */
+static void
+closes_last(void *arg)
+{
+	struct scene *s = arg;
+	int a;
+
+	NEED(gate_wait(&s->s_ready, 20000));
+	a = must_open(s->s_name, O_RDWR);
+	NEED(fdetach(s->s_name) == 0 && fdetach(dir) == 0);
+	NEED(counts->c_closed == 0);
+	NEED(str_close(a) == 0);
+	for (int i = 0; i < 1000 && counts->c_closed == 0; i++)
+		usleep(10000);
+	NEED(counts->c_closed == 1);
+}
+
+START_TEST(the_last_close_runs_the_close_routine_where_it_is)
+{
+	struct scene *s = set_scene(_i);
+	pid_t server = program(owner, s);
+
+	run(closes_last, s);
+	gate_open(&s->s_done);
+	ck_assert_int_eq(ended(server), 0);
+	ck_assert_int_eq(counts->c_strangers, 0);
+	tidy();
+}
+END_TEST
+
+static void
+hears_of_it(void *arg)
+{
+	struct scene *s = arg;
+	struct timespec from, to;
+	char buf[16];
+	int a, b;
+
+	NEED(gate_wait(&s->s_ready, 20000));
+	a = must_open(s->s_name, O_RDWR);
+	b = must_open(dir, O_RDWR);
+	kill(counts->c_owner, SIGKILL);
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	NEED(str_read(a, buf, sizeof(buf)) == 0);
+	NEED(str_read(b, buf, sizeof(buf)) == 0);
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	NEED((to.tv_sec - from.tv_sec) * 1000 + (to.tv_nsec - from.tv_nsec) / 1000000 < 2000);
+	NEED(str_write(a, "x", 1) == -1 && errno == ENXIO);
+	NEED(str_write(b, "x", 1) == -1 && errno == ENXIO);
+	NEED(str_ioctl(a, I_FIND, "upper") == -1 && errno == EINVAL);
+	NEED(fdetach(s->s_name) == 0 && fdetach(dir) == 0);
+	NEED(str_close(a) == 0 && str_close(b) == 0);
+	NEED(counts->c_closed == 0);
+	/* The name is free again, also for another kind of module. */
+	counts->c_owner = getpid();
+	NEED(ustr_register_module("upper", &uppers[0], ways[(s->s_way + 1) % WAYS]) == 0);
+	NEED(ustr_unregister("upper") == 0);
+	NEED(ustr_unregister("pipemod") == -1 && errno == EBUSY);
+}
+
+START_TEST(a_stream_is_hung_up_when_the_last_that_can_run_its_module_dies)
+{
+	struct scene *s = set_scene(_i);
+	pid_t server = program(owner, s);
+
+	run(hears_of_it, s);
+	ck_assert_int_eq(ended(server), SIGKILL);
+	ck_assert_int_eq(counts->c_strangers, 0);
+	tidy();
+}
+END_TEST
+
 /* ---- choosing -------------------------------------------------------------------- */
 
 static void
@@ -236,6 +485,10 @@ main(void)
 	tcase_add_test(tc, two_programs_meet_at_a_name_with_a_stream_attached);
 	tcase_add_test(tc, an_instance_outlives_the_killed_and_the_next_member_buries_them);
 	tcase_add_test(tc, a_name_is_chosen_before_the_first_call_only);
+	tcase_add_loop_test(tc, what_only_one_program_can_run_it_runs_for_all, 0, 2 * WAYS);
+	tcase_add_loop_test(tc, the_last_close_runs_the_close_routine_where_it_is, 0, 2 * WAYS);
+	tcase_add_loop_test(
+	    tc, a_stream_is_hung_up_when_the_last_that_can_run_its_module_dies, 0, 2 * WAYS);
 	suite_add_tcase(s, tc);
 	return run_suite(s);
 }
