@@ -15,6 +15,7 @@
 #define _USTREAMS_LOOK_H
 
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #ifdef __cplusplus
@@ -171,7 +172,7 @@ struct ustr_view_stream {
 
 /* A size class of the caches (as struct ustr_cachestat, and who has what). */
 struct ustr_view_class {
-	char vc_name[16];	/* "block 96", "header", "queues", "heads" */
+	char vc_name[16];	/* "block 96", "header", "queue pair", "stream head" */
 	size_t vc_object;	/* bytes of one */
 	size_t vc_magazine;	/* objects a magazine holds */
 	size_t vc_made;		/* cut from slabs so far: the high water */
@@ -213,6 +214,12 @@ struct ustr_view *ustr_look_take(struct ustr_look *lk);
 void ustr_view_free(struct ustr_view *v);
 /* The stream of that number, or NULL. */
 const struct ustr_view_stream *ustr_view_stream(const struct ustr_view *v, unsigned int id);
+
+/*
+ * Draw it: who has it open and who sleeps on it, its queues from the top with
+ * counts, water marks, fill bars and flags.  0, or -1: EIO.
+ */
+int ustr_view_draw(const struct ustr_view_stream *vs, FILE *to);
 
 #ifdef __cplusplus
 }

@@ -88,7 +88,7 @@ int head_poll(struct pollfd *fds, nfds_t n, int64_t deadline, const sigset_t *ma
 /* What poll reports of one stream, from inside. */
 short head_events(struct call *c, short events);
 
-/* dump.c */
-int head_dump(struct call *c, FILE *to);
+/* dump.c, outside: draw the stream of that number of this process's arena: 0 or an errno. */
+int dump_own(unsigned int id, FILE *to);
 
 #endif

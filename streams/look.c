@@ -218,6 +218,18 @@ look_at(const char *path, const char *name, struct fault *f)
 }
 
 struct ustr_look *
+look_own(void)
+{
+	struct ustr_look *lk = calloc(1, sizeof(*lk));
+	struct fault none = { NULL, 0 };
+
+	if (lk == NULL)
+		return NULL;
+	lk->lk_fd = -1;
+	return begin(lk, "this process", &none);
+}
+
+struct ustr_look *
 ustr_look_instance(const char *name, char *fault, size_t size)
 {
 	struct fault f = { fault, size };
@@ -260,6 +272,9 @@ ustr_look_process(pid_t pid, char *fault, size_t size)
 
 	if (pid <= 0)
 		return look_fault(&f, EINVAL, "process %d: a process id is a number from 1", (int)pid);
+	/* Its descriptor may have been closed by the program. */
+	if (arena != NULL && pid == plat_pid())
+		return look_own();
 	plat_procname(pid, comm);
 	snprintf(name, sizeof(name), comm[0] != '\0' ? "process %d (%s)" : "process %d", (int)pid,
 		comm);

@@ -127,6 +127,8 @@ struct fault {
 };
 __attribute__((format(printf, 3, 4))) void *look_fault(struct fault *f, int error,
 	const char *fmt, ...);
+/* This process's own arena, which is there; NULL: ENOMEM. */
+struct ustr_look *look_own(void);
 struct ustr_look *look_at(const char *path, const char *name, struct fault *f);
 
 /* look_view.c, for the others. */

@@ -89,7 +89,7 @@ cache(struct looking *l, unsigned int id, const struct cache *c)
 		return;
 	}
 	if (id == CLASS_PAIR || id == CLASS_HEAD)
-		snprintf(vc->vc_name, sizeof(vc->vc_name), id == CLASS_PAIR ? "queues" : "heads");
+		snprintf(vc->vc_name, sizeof(vc->vc_name), id == CLASS_PAIR ? "queue pair" : "stream head");
 	else if (id == 0)
 		snprintf(vc->vc_name, sizeof(vc->vc_name), "header");
 	else

@@ -557,11 +557,13 @@ int
 ustr_dump(int fd, FILE *to)
 {
 	struct call c;
+	unsigned int id;
 	int error = to == NULL ? EINVAL : call_enter(&c, fd);
 
 	if (error != 0)
 		return fail(error);
-	error = head_dump(&c, to);
+	id = c.c_head->sd_id;
 	call_leave(&c);
+	error = dump_own(id, to);
 	return error == 0 ? 0 : fail(error);
 }

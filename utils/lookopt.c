@@ -130,3 +130,15 @@ lookopt_open(const struct lookopt *o)
 		tool_complain("warning: %s", ustr_look_warning(lk));
 	return lk;
 }
+
+struct ustr_view *
+lookopt_view(struct ustr_look *lk)
+{
+	struct ustr_view *v = ustr_look_take(lk);
+
+	if (v == NULL)
+		tool_complain("%s: %s", ustr_look_name(lk),
+		    errno == EUCLEAN ? "it is damaged, or was cut short"
+				     : strerror(errno));
+	return v;
+}

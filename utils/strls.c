@@ -156,14 +156,10 @@ static int
 list_one(const struct lookopt *o, bool json)
 {
 	struct ustr_look *lk = lookopt_open(o);
-	struct ustr_view *v = lk != NULL ? ustr_look_take(lk) : NULL;
+	struct ustr_view *v = lk != NULL ? lookopt_view(lk) : NULL;
 	int status = TOOL_OK;
 
-	if (lk == NULL)
-		return TOOL_USAGE;
 	if (v == NULL) {
-		tool_complain("%s: %s", ustr_look_name(lk),
-		    errno == EUCLEAN ? "it is damaged, or was cut short" : strerror(errno));
 		status = TOOL_USAGE;
 	} else if (json) {
 		if (lookjson_print(json_pack("{s:s, s:o*, s:o*, s:o*}", "name",
