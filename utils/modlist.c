@@ -25,6 +25,24 @@ modlist_read(int fd, struct modlist *l)
 }
 
 int
+modlist_view(const struct ustr_view_stream *vs, struct modlist *l)
+{
+	if (vs->vs_state & USTR_STREAM_CHANGING)
+		return EAGAIN;
+	if (vs->vs_pushed >= MODLIST_MOST || vs->vs_nqueues < 2 * (vs->vs_pushed + 1))
+		return E2BIG;
+	l->n = 0;
+	for (unsigned int i = 1; i <= vs->vs_pushed; i++)
+		snprintf(l->names[l->n++], FMNAMESZ + 1, "%.*s", FMNAMESZ,
+		    vs->vs_queues[2 * i].vq_name);
+	l->driver = vs->vs_kind != USTR_STREAM_PIPE;
+	if (l->driver)
+		snprintf(
+		    l->names[l->n++], FMNAMESZ + 1, "%.*s", FMNAMESZ, vs->vs_driver);
+	return 0;
+}
+
+int
 modlist_modules(const struct modlist *l)
 {
 	return l->n - l->driver;

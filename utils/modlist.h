@@ -13,6 +13,7 @@
 #include <stdio.h>
 
 #include <stropts.h>
+#include <ustreams_look.h>
 
 enum { MODLIST_MOST = 256 };
 
@@ -23,6 +24,8 @@ struct modlist {
 };
 
 int modlist_read(int fd, struct modlist *l);
+/* Of a stream of another program, which is looked at. */
+int modlist_view(const struct ustr_view_stream *vs, struct modlist *l);
 /* How many of them are modules. */
 int modlist_modules(const struct modlist *l);
 /* Where a module of that name is, the topmost one, or -1. */
