@@ -25,6 +25,8 @@ for source in "$top_srcdir"/examples/*.c; do
 	if ! $CC $SAN_CFLAGS -O2 -Wall -Wextra -Werror -o "$work/$name" "$source" $flags -pthread; then
 		echo "$name: does not compile"
 		status=1
+	elif grep -q str_instance "$source"; then
+		echo "$name: compiles; it is one of two programs"
 	elif [ $forks = no ] && grep -q 'fork()' "$source"; then
 		echo "$name: compiles; not run, as it forks"
 	elif ! timeout 60 "$work/$name" >"$work/out" 2>&1; then
@@ -35,4 +37,39 @@ for source in "$top_srcdir"/examples/*.c; do
 		echo "$name: $(tail -n 1 "$work/out")"
 	fi
 done
+
+# Two programs that meet in an instance, either of them first.
+# meet ORDER
+meet()
+{
+	status_r=0
+	status_w=0
+	if [ "$1" = "reader first" ]; then
+		timeout 60 "$work/reader" demo "$work/meet" >"$work/out" 2>&1 &
+		other=$!
+		sleep 0.2
+		timeout 60 "$work/writer" demo "$work/meet" hello "two words" || status_w=$?
+		wait $other || status_r=$?
+	else
+		timeout 60 "$work/writer" demo "$work/meet" hello "two words" &
+		other=$!
+		sleep 0.2
+		timeout 60 "$work/reader" demo "$work/meet" >"$work/out" 2>&1 || status_r=$?
+		wait $other || status_w=$?
+	fi
+	if [ "$status_r $status_w $(tr '\n' '|' <"$work/out")" = "0 0 5 bytes: hello|9 bytes: two words|" ]; then
+		echo "reader and writer, $1: ok"
+	else
+		sed 's/^/	| /' "$work/out" | tail -n 5
+		echo "reader and writer, $1: failed ($status_r, $status_w)"
+		status=1
+	fi
+}
+if [ $forks = yes ] && [ $status = 0 ]; then
+	USTREAMS_DIR=$work
+	export USTREAMS_DIR
+	mkfifo "$work/meet"
+	meet "reader first"
+	meet "writer first"
+fi
 exit $status
