@@ -221,6 +221,25 @@ const struct ustr_view_stream *ustr_view_stream(const struct ustr_view *v, unsig
  */
 int ustr_view_draw(const struct ustr_view_stream *vs, FILE *to);
 
+/* ---- the flight recorder (ustr_trace(3ustr)) -------------------------------------------- */
+
+struct ustr_event;
+
+/* Where reading the events of one stream has come to; begin with zeros. */
+struct ustr_look_cursor {
+	uint64_t lc_next;	/* ev_seq of the next event */
+	uint64_t lc_lost;	/* events overwritten before they could be read */
+	int64_t lc_since;	/* private */
+	int lc_begun;		/* private */
+};
+/*
+ * The next events of stream id, n at most, the oldest that are there first: how
+ * many; 0: none now.  A look does not switch a recorder on.  -1: ENOENT (the stream
+ * is not recorded), or as ustr_look_take().
+ */
+ssize_t ustr_look_events(struct ustr_look *lk, unsigned int id, struct ustr_look_cursor *c,
+	struct ustr_event *ev, size_t n);
+
 #ifdef __cplusplus
 }
 #endif
