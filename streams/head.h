@@ -79,6 +79,10 @@ struct stdata {
 	uint32_t sd_writers;	/* R  that write to it */
 	uint32_t sd_ropened;	/* A  times it was opened for reading */
 	uint32_t sd_wopened;	/* A  and for writing */
+	struct file *sd_joiner;	/* R  file whose counting is under way, or NULL */
+	uint32_t sd_toreaders;	/* R  what sd_readers becomes by it */
+	uint32_t sd_towriters;	/* R  and sd_writers */
+	uint32_t sd_toside;	/* R  and its f_side */
 
 	/* The ioctl dialogue (head_str.c); guard I is sd_ilock. */
 	uint32_t sd_ilock LINE_ALIGNED; /* A */

@@ -163,11 +163,14 @@ head_lastclose(struct stdata *sd)
 		return false;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	ASSERT(sd->sd_opens > 0);
-	last = --sd->sd_opens == 0;
-	if (last)
-		f_or(&sd->sd_state, SD_CLOSING); /* C1 */
+	last = sd->sd_opens == 1;
+	/* First: whoever is killed in here leaves no name that leads to a closing stream. */
 	if (last && sd->sd_kind == HEAD_FIFO)
 		node_remove(sd->sd_node);
+	CRASH_POINT();
+	sd->sd_opens--;
+	if (last)
+		f_or(&sd->sd_state, SD_CLOSING); /* C1 */
 	lock_leave(me, &registry->rg_lock);
 	return last;
 }

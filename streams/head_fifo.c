@@ -60,6 +60,53 @@ fifo_device(struct regent *re, uint32_t minor, bool clone, struct plat_path *pp)
 	}
 }
 
+/* ---- counting ----------------------------------------------------------------------- */
+
+/*
+ * Under the registry lock: do what sd_joiner's counting is to do, once more if who
+ * began it was killed; each of these stores may be repeated.
+ */
+static void
+settle(struct stdata *sd)
+{
+	struct file *f = ld_acq(&sd->sd_joiner);
+
+	LOCK_HELD(&registry->rg_lock);
+	if (f == NULL)
+		return;
+	st_rlx(&sd->sd_readers, sd->sd_toreaders);
+	st_rlx(&sd->sd_writers, sd->sd_towriters);
+	CRASH_POINT();
+	if (sd->sd_readers == 0)
+		f_or(&sd->sd_state, SD_BROKEN);
+	else
+		f_and(&sd->sd_state, ~(uint32_t)SD_BROKEN);
+	if (sd->sd_writers == 0)
+		f_or(&sd->sd_state, SD_NOWRITER);
+	else
+		f_and(&sd->sd_state, ~(uint32_t)SD_NOWRITER);
+	f->f_side = sd->sd_toside;
+	CRASH_POINT();
+	st_rel(&sd->sd_joiner, NULL);
+}
+
+/* Under the registry lock: f is counted as side from now on, 0: not at all. */
+static void
+count(struct stdata *sd, struct file *f, uint32_t side)
+{
+	uint32_t was = f->f_side;
+
+	ASSERT(sd->sd_kind == HEAD_FIFO && sd->sd_joiner == NULL);
+	IMPLY(was & FIFO_READS, sd->sd_readers > 0);
+	IMPLY(was & FIFO_WRITES, sd->sd_writers > 0);
+	sd->sd_toreaders = sd->sd_readers + !!(side & FIFO_READS) - !!(was & FIFO_READS);
+	sd->sd_towriters = sd->sd_writers + !!(side & FIFO_WRITES) - !!(was & FIFO_WRITES);
+	sd->sd_toside = side;
+	st_rel(&sd->sd_joiner, f);
+	CRASH_POINT();
+	settle(sd);
+}
+
 /* ---- joining ----------------------------------------------------------------------- */
 
 static uint32_t
@@ -107,6 +154,8 @@ hold(struct slot *me, const struct plat_path *pp, int oflag, struct file *f)
 	while (error == EAGAIN) {
 		lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 		nd = lookup(pp);
+		if (nd != NULL)
+			settle(nd->nd_head);
 		if (refused(nd != NULL ? nd->nd_head : NULL, oflag)) {
 			error = ENXIO;
 		} else if (nd != NULL || fresh != NULL) {
@@ -144,20 +193,15 @@ join(struct slot *me, struct file *f, int oflag, struct meeting *mt)
 	int error = 0;
 
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	settle(sd);
 	if (refused(sd, oflag)) {
 		error = ENXIO;
 	} else {
-		f->f_side = side;
-		if (side & FIFO_READS) {
-			sd->sd_readers++;
+		count(sd, f, side);
+		if (side & FIFO_READS)
 			(void)faa(&sd->sd_ropened, 1u);
-			f_and(&sd->sd_state, ~(uint32_t)SD_BROKEN);
-		}
-		if (side & FIFO_WRITES) {
-			sd->sd_writers++;
+		if (side & FIFO_WRITES)
 			(void)faa(&sd->sd_wopened, 1u);
-			f_and(&sd->sd_state, ~(uint32_t)SD_NOWRITER);
-		}
 		if (side == FIFO_READS)
 			*mt = (struct meeting){ &sd->sd_rwait, &sd->sd_wopened,
 				ld_rlx(&sd->sd_wopened), sd->sd_writers == 0 };
@@ -213,6 +257,12 @@ fifo_enter(struct file *f, int oflag)
 	return mt.mt_due && !(oflag & O_NONBLOCK) ? meet(me, &mt) : 0;
 }
 
+bool
+fifo_counts(const struct file *f)
+{
+	return f->f_side != 0 || ld_acq(&f->f_head->sd_joiner) == f;
+}
+
 /* ---- leaving --------------------------------------------------------------------------- */
 
 void
@@ -225,15 +275,11 @@ fifo_leave(struct file *f)
 	if (me == NULL)
 		return;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
-	ASSERT(sd->sd_kind == HEAD_FIFO && sd->sd_opens > 0);
-	IMPLY(f->f_side & FIFO_READS, sd->sd_readers > 0);
-	IMPLY(f->f_side & FIFO_WRITES, sd->sd_writers > 0);
-	if ((f->f_side & FIFO_READS) && --sd->sd_readers == 0)
-		f_or(&sd->sd_state, SD_BROKEN);
-	ended = (f->f_side & FIFO_WRITES) && --sd->sd_writers == 0;
-	if (ended)
-		f_or(&sd->sd_state, SD_NOWRITER);
-	f->f_side = 0;
+	ASSERT(sd->sd_opens > 0);
+	settle(sd);
+	ended = (f->f_side & FIFO_WRITES) && sd->sd_writers == 1;
+	if (f->f_side != 0)
+		count(sd, f, 0);
 	lock_leave(me, &registry->rg_lock);
 	head_wake(sd);
 	head_event(sd, ended ? S_HANGUP : S_CLEARED, 0);

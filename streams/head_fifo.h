@@ -21,6 +21,8 @@
  *   invariant 1: sd_readers is the number of files with FIFO_READS in f_side,
  *     sd_writers of those with FIFO_WRITES; a file counts once, from V1 to
  *     fifo_leave;
+ *     both change by settle() only, whose stores may be repeated by whoever finds
+ *     sd_joiner set because a thread was killed between them;
  *   invariant 2: SD_BROKEN iff sd_readers is 0, SD_NOWRITER iff sd_writers is,
  *     outside the registry lock.
  */
@@ -45,6 +47,8 @@ int fifo_enter(struct file *f, int oflag);
 void fifo_device(struct regent *re, uint32_t minor, bool clone, struct plat_path *pp);
 /* File f of a FIFO closes: it is no reader or writer any more. */
 void fifo_leave(struct file *f);
+/* Is it one, or becoming it when somebody was killed? */
+bool fifo_counts(const struct file *f);
 /* Poll events that only a FIFO has. */
 short fifo_events(const struct stdata *sd);
 

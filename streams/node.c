@@ -48,9 +48,11 @@ node_remove(struct node *nd)
 	LOCK_HELD(&registry->rg_lock);
 	if (!nd->nd_listed)
 		return;
-	while (*link != nd)
+	while (*link != NULL && *link != nd)
 		link = &(*link)->nd_next;
-	*link = nd->nd_next;
+	if (*link == nd)
+		*link = nd->nd_next;
+	CRASH_POINT(); /* then it is listed, and not found */
 	nd->nd_listed = false;
 }
 

@@ -381,7 +381,9 @@ plumb_remove(queue_t *rq)
 	queue_t *hrq = head_above(rq);
 
 	ASSERT(above != NULL && above->q_next == wq);
-	IMPLY(feeds != NULL, feeds->q_next == rq);
+	/* In a condemned stream a pair may be half in, where a thread was killed. */
+	if (feeds != NULL && feeds->q_next != rq)
+		feeds = NULL;
 	relinking(hrq, 1);
 	if (rq->q_kind & QK_DRIVER) {
 		above->q_next = plumb_root->pl_deadend + 1;

@@ -56,8 +56,9 @@ runq_enable(queue_t *q)
 		append(me, q);
 }
 
-queue_t *
-runq_next(struct slot *me, struct runq *rq)
+/* The first of the list, off it; or NULL. */
+static queue_t *
+take_first(struct slot *me, struct runq *rq)
 {
 	queue_t *q;
 
@@ -70,13 +71,25 @@ runq_next(struct slot *me, struct runq *rq)
 		st_rlx(&rq->rq_n, rq->rq_n - 1);
 	}
 	lock_leave(me, &rq->rq_lock);
-	if (q == NULL)
-		return NULL;
-	lock_enter(me, &q->q_lock, RANK_QUEUE);
-	ASSERT((q->q_flag & QENAB) && !(q->q_flag & QHLIST));
-	queue_clear(q, QENAB);
-	queue_set(q, QHLIST);
-	lock_leave(me, &q->q_lock);
+	return q;
+}
+
+queue_t *
+runq_next(struct slot *me, struct runq *rq)
+{
+	bool belongs = false;
+	queue_t *q = NULL;
+
+	while (!belongs && (q = take_first(me, rq)) != NULL) {
+		lock_enter(me, &q->q_lock, RANK_QUEUE);
+		/* Not if who forgot it was killed before it was off the list. */
+		belongs = (q->q_flag & (QENAB | QHLIST)) == QENAB;
+		if (belongs) {
+			queue_clear(q, QENAB);
+			queue_set(q, QHLIST);
+		}
+		lock_leave(me, &q->q_lock);
+	}
 	return q;
 }
 

@@ -11,7 +11,8 @@
  *    └───────────────runq_done, not enabled again─────────┘        │
  *                     listed again ◄──runq_done, QENAB set in service
  *
- *   invariant 1: a queue is on the list iff QENAB and not QHLIST;
+ *   invariant 1: a queue is on the list iff QENAB and not QHLIST, unless a thread was
+ *     killed between the two: then until the sweep, or until it comes to the front;
  *   invariant 2: QHLIST is set by the one thread that runs the procedure.
  */
 #ifndef STREAMS_RUNQ_H

@@ -173,7 +173,8 @@ mend_queue(struct slot *me, queue_t *q)
 	break_lock(me, &q->q_lock, RANK_QUEUE);
 	break_lock(me, &q->q_plock, RANK_PARK);
 	died = perim_mend(me, q); /* G2 */
-	if (q->q_kind & QK_SRV)
+	/* One that is parked runs from the perimeter's list, and is in service till then. */
+	if ((q->q_kind & QK_SRV) && !(ld_seq(&q->q_pflag) & QP_SRV))
 		runq_mend(me, q); /* G3 */
 	return died;
 }

@@ -123,7 +123,7 @@ suspect_resolve(struct slot *me)
 		/* Its stream was not waiting for it, or never had it. */
 		if ((closing != FILE_OPEN && closing != FILE_LAST) || f->f_head == NULL)
 			continue;
-		if (f->f_side != 0) {
+		if (fifo_counts(f)) {
 			fifo_leave(f); /* all that the others want to know */
 			continue;
 		}
