@@ -43,6 +43,8 @@ void ustr_look_close(struct ustr_look *lk);
 
 /* What it looks at: "instance name", "process 123" or the path. */
 const char *ustr_look_name(const struct ustr_look *lk);
+/* The name of the instance it looks at, however it was found; NULL: it has none. */
+const char *ustr_look_instancename(const struct ustr_look *lk);
 /* A line for people (it was made by another build of the same layout), or NULL. */
 const char *ustr_look_warning(const struct ustr_look *lk);
 

@@ -308,6 +308,15 @@ ustr_look_name(const struct ustr_look *lk)
 }
 
 const char *
+ustr_look_instancename(const struct ustr_look *lk)
+{
+	const struct insthead *ih = &lk->lk_arena.ar_head;
+
+	return memchr(ih->ih_name, '\0', sizeof(ih->ih_name)) != NULL && inst_name_ok(ih->ih_name) ?
+		ih->ih_name : NULL;
+}
+
+const char *
 ustr_look_warning(const struct ustr_look *lk)
 {
 	return lk->lk_warning[0] != '\0' ? lk->lk_warning : NULL;

@@ -4,126 +4,26 @@
  * history and completion where it was built with libedit.
  */
 #include "headlib.h"
+#include "termlib.h"
 
 #include <limits.h>
 #include <stdio.h>
-#include <sys/ioctl.h>
-#include <sys/wait.h>
-#include <termios.h>
-
-enum { WAIT = 10000 }; /* ms for anything to appear */
-
-static int terminal = -1;
-static pid_t program;
-static char screen[1 << 20]; /* what has come, since the last clear() */
-static size_t seen;
 
 static char home[PATH_MAX];
-
-static const char *
-strtest_path(void)
-{
-	static char path[PATH_MAX];
-	const char *top = getenv("top_builddir");
-
-	snprintf(path, sizeof(path), "%s/utils/strtest", top != NULL ? top : ".");
-	return path;
-}
-
-static _Noreturn void
-become_strtest(const char *slave)
-{
-	int fd;
-
-	setsid();
-	fd = open(slave, O_RDWR);
-	ioctl(fd, TIOCSCTTY, 0);
-	dup2(fd, 0);
-	dup2(fd, 1);
-	dup2(fd, 2);
-	setenv("TERM", "dumb", 1);
-	setenv("HOME", home, 1);
-	execl(strtest_path(), "strtest", "-i", (char *)NULL);
-	_exit(127);
-}
 
 static void
 begin(void)
 {
-	char slave[64];
+	char *argv[] = {"strtest", "-i", NULL};
 
-	terminal = posix_openpt(O_RDWR | O_NOCTTY);
-	ck_assert_int_ge(terminal, 0);
-	ck_assert_int_eq(grantpt(terminal), 0);
-	ck_assert_int_eq(unlockpt(terminal), 0);
-	ck_assert_int_eq(ptsname_r(terminal, slave, sizeof(slave)), 0);
-	seen = 0;
-	program = fork();
-	ck_assert_int_ge(program, 0);
-	if (program == 0)
-		become_strtest(slave);
-}
-
-/* Has the text appeared, in time? */
-static bool
-appears(const char *text)
-{
-	long until = now_ms() + WAIT;
-	struct pollfd p = {terminal, POLLIN, 0};
-
-	while (now_ms() < until && seen < sizeof(screen) - 1) {
-		ssize_t n;
-
-		screen[seen] = '\0';
-		if (strstr(screen, text) != NULL)
-			return true;
-		if (poll(&p, 1, 100) <= 0)
-			continue;
-		n = read(terminal, screen + seen, sizeof(screen) - 1 - seen);
-		if (n <= 0)
-			break;
-		seen += (size_t)n;
-	}
-	screen[seen] = '\0';
-	return strstr(screen, text) != NULL;
-}
-
-#define SHOWS(text) ck_assert_msg(appears(text), "no '%s' in:\n%s", text, screen)
-
-static void
-type(const char *text)
-{
-	seen = 0;
-	ck_assert_int_eq(write(terminal, text, strlen(text)), (ssize_t)strlen(text));
-}
-
-/*
- * The exit status; a program at a terminal ends only when its output is read.
- * again: what to type every now and then, since a control character that comes
- * before the program has set up the terminal is lost.
- */
-static int
-ended_after(const char *again)
-{
-	long until = now_ms() + WAIT;
-	struct pollfd p = {terminal, POLLIN, 0};
-	int status;
-
-	while (now_ms() < until) {
-		if (poll(&p, 1, 200) == 0)
-			type(again);
-		else if (read(terminal, screen, sizeof(screen)) <= 0)
-			break;
-	}
-	status = reap(program, WAIT);
-	close(terminal);
-	return status;
+	setenv("HOME", home, 1);
+	term_begin("dumb", argv);
 }
 
 static int
 ended(void)
 {
-	return ended_after("");
+	return term_ended("");
 }
 
 static bool
@@ -134,7 +34,7 @@ has_libedit(void)
 	bool has;
 
 	snprintf(line, sizeof(line), "%s --help | grep -q 'history and completion'",
-	    strtest_path());
+	    term_tool("strtest"));
 	f = popen(line, "r");
 	has = f != NULL && pclose(f) == 0;
 	if (!has)
@@ -145,10 +45,7 @@ has_libedit(void)
 static bool
 cannot(void)
 {
-	if (access(strtest_path(), X_OK) == 0)
-		return false;
-	printf("skipped: %s was not built\n", strtest_path());
-	return true;
+	return term_lacks("strtest");
 }
 
 START_TEST(a_command_is_carried_out_and_the_streams_are_drawn)
@@ -157,20 +54,20 @@ START_TEST(a_command_is_carried_out_and_the_streams_are_drawn)
 		return;
 	begin();
 	SHOWS("strtest>");
-	type("pipe a b\n");
+	term_type("pipe a b\n");
 	SHOWS("b = stream");
 	SHOWS("strtest>");
-	type("push a pipemod\n");
+	term_type("push a pipemod\n");
 	SHOWS("  pipemod");
 	SHOWS("strtest>");
-	type("write a \"hello\"\n");
+	term_type("write a \"hello\"\n");
 	SHOWS("= 5");
 	SHOWS("first message: data=\"hello\"");
 	SHOWS("strtest>");
-	type("read b 10\n");
+	term_type("read b 10\n");
 	SHOWS("= 5 data=\"hello\"");
 	SHOWS("strtest>");
-	type("quit\n");
+	term_type("quit\n");
 	ck_assert_int_eq(ended(), 0);
 }
 END_TEST
@@ -181,16 +78,16 @@ START_TEST(a_mistake_is_told_and_the_dialogue_goes_on)
 		return;
 	begin();
 	SHOWS("strtest>");
-	type("pipe a b; psuh a pipemod\n");
+	term_type("pipe a b; psuh a pipemod\n");
 	SHOWS("did you mean 'push'?");
 	SHOWS("strtest>");
-	type("pipe a b; read c 1\n");
+	term_type("pipe a b; read c 1\n");
 	SHOWS("no descriptor is called 'c'");
 	SHOWS("strtest>");
-	type("write a \"x\" -> 7\n");
+	term_type("write a \"x\" -> 7\n");
 	SHOWS("expected: 7");
 	SHOWS("strtest>");
-	type("quit\n");
+	term_type("quit\n");
 	ck_assert_int_eq(ended(), 0);
 }
 END_TEST
@@ -201,13 +98,13 @@ START_TEST(a_block_goes_on_until_it_is_closed)
 		return;
 	begin();
 	SHOWS("strtest>");
-	type("proc twice $text {\n");
+	term_type("proc twice $text {\n");
 	SHOWS("...>");
-	type("write a $text; write a $text }\n");
+	term_type("write a $text; write a $text }\n");
 	SHOWS("strtest>");
-	type("pipe a b; call twice \"ab\"; read b 10\n");
+	term_type("pipe a b; call twice \"ab\"; read b 10\n");
 	SHOWS("= 4 data=\"abab\"");
-	type("quit\n");
+	term_type("quit\n");
 	ck_assert_int_eq(ended(), 0);
 }
 END_TEST
@@ -218,19 +115,19 @@ START_TEST(an_interrupt_ends_a_call_that_sleeps)
 		return;
 	begin();
 	SHOWS("strtest>");
-	type("pipe a b\n");
+	term_type("pipe a b\n");
 	SHOWS("b = stream");
 	SHOWS("strtest>");
-	type("read a 1\n");
+	term_type("read a 1\n");
 	SHOWS("read a 1");
-	for (int i = 0; i < 100 && kill(program, SIGINT) == 0; i++) {
-		struct pollfd p = {terminal, POLLIN, 0};
+	for (int i = 0; i < 100 && kill(term_program, SIGINT) == 0; i++) {
+		struct pollfd p = {term_fd, POLLIN, 0};
 
-		if (poll(&p, 1, 100) > 0 && appears("EINTR"))
+		if (poll(&p, 1, 100) > 0 && term_appears("EINTR"))
 			break;
 	}
 	SHOWS("= EINTR");
-	type("quit\n");
+	term_type("quit\n");
 	ck_assert_int_eq(ended(), 0);
 }
 END_TEST
@@ -241,7 +138,7 @@ START_TEST(the_end_of_the_input_ends_the_dialogue)
 		return;
 	begin();
 	SHOWS("strtest>");
-	ck_assert_int_eq(ended_after("\004"), 0);
+	ck_assert_int_eq(term_ended("\004"), 0);
 }
 END_TEST
 
@@ -251,19 +148,19 @@ START_TEST(a_tab_completes_verbs_names_commands_and_constants)
 		return;
 	begin();
 	SHOWS("strtest>");
-	type("pip\t end one\n");
+	term_type("pip\t end one\n");
 	SHOWS("pipe end one");
 	SHOWS("one = stream");
 	SHOWS("strtest>");
-	type("ioctl en\t I_SRD\t RMSGN|RPROTDI\t\n");
+	term_type("ioctl en\t I_SRD\t RMSGN|RPROTDI\t\n");
 	SHOWS("= 0");
 	SHOWS("strtest>");
-	type("ioctl end I_GRDOPT -> value=RMSGN|RPROTDIS\n");
+	term_type("ioctl end I_GRDOPT -> value=RMSGN|RPROTDIS\n");
 	SHOWS("= 0 value=10");
 	SHOWS("strtest>");
-	type("putmsg one hip\t ctl=\"c\"\n");
+	term_type("putmsg one hip\t ctl=\"c\"\n");
 	SHOWS("first message: hipri ctl=\"c\"");
-	type("quit\n");
+	term_type("quit\n");
 	ck_assert_int_eq(ended(), 0);
 }
 END_TEST
@@ -274,18 +171,18 @@ START_TEST(lines_are_remembered_in_this_dialogue_and_the_next)
 		return;
 	begin();
 	SHOWS("strtest>");
-	type("print \"remembered\"\n");
+	term_type("print \"remembered\"\n");
 	SHOWS("\nremembered");
 	SHOWS("strtest>");
-	type("\020\n"); /* Ctrl-P: the line before */
+	term_type("\020\n"); /* Ctrl-P: the line before */
 	SHOWS("\nremembered");
-	type("quit\n");
+	term_type("quit\n");
 	ck_assert_int_eq(ended(), 0);
 	begin();
 	SHOWS("strtest>");
-	type("\020\020\n");
+	term_type("\020\020\n");
 	SHOWS("\nremembered");
-	type("quit\n");
+	term_type("quit\n");
 	ck_assert_int_eq(ended(), 0);
 }
 END_TEST

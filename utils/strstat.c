@@ -16,6 +16,7 @@
 
 #include "lookjson.h"
 #include "lookopt.h"
+#include "lookrate.h"
 #include "looktable.h"
 #include "looktext.h"
 #include "strtool.h"
@@ -146,72 +147,6 @@ print_once(struct ustr_look *lk, bool json)
 
 /* ---- every so many seconds ------------------------------------------------------------ */
 
-/* What happened between two views, a second. */
-struct rates {
-	double seconds;
-	double in_blocks, in_bytes, out_blocks, out_bytes;
-	double trips, made;
-	size_t failures, inuse, queued;
-	unsigned int live;
-};
-
-static double
-per_second(uint64_t now, uint64_t before, double seconds)
-{
-	return now > before && seconds > 0 ? (double)(now - before) / seconds : 0;
-}
-
-static void
-rate_streams(const struct ustr_view *a, const struct ustr_view *b, struct rates *r)
-{
-	static const struct ustr_view_stream none;
-
-	for (unsigned int i = 0; i < b->v_nstreams; i++) {
-		const struct ustr_view_stream *y = &b->v_streams[i];
-		const struct ustr_view_stream *x = ustr_view_stream(a, y->vs_id);
-		size_t bytes, blocks;
-
-		if (x == NULL)
-			x = &none;
-		look_queued(y, &bytes, &blocks);
-		r->queued += blocks;
-		r->in_blocks += per_second(y->vs_put_blocks, x->vs_put_blocks, r->seconds);
-		r->in_bytes += per_second(y->vs_put_bytes, x->vs_put_bytes, r->seconds);
-		r->out_blocks += per_second(y->vs_got_blocks, x->vs_got_blocks, r->seconds);
-		r->out_bytes += per_second(y->vs_got_bytes, x->vs_got_bytes, r->seconds);
-	}
-}
-
-static void
-sum_classes(const struct ustr_view *v, size_t *trips, size_t *made, size_t *failures,
-    size_t *inuse)
-{
-	*trips = *made = *failures = *inuse = 0;
-	for (unsigned int i = 0; i < v->v_nclasses; i++) {
-		*trips += v->v_classes[i].vc_trips;
-		*made += v->v_classes[i].vc_made;
-		*failures += v->v_classes[i].vc_failures;
-		*inuse += v->v_classes[i].vc_inuse;
-	}
-}
-
-static struct rates
-rate(const struct ustr_view *a, const struct ustr_view *b)
-{
-	struct rates r = {.seconds = (double)(b->v_when - a->v_when) / 1e9};
-	size_t trips[2], made[2], failures[2];
-
-	rate_streams(a, b, &r);
-	sum_classes(a, &trips[0], &made[0], &failures[0], &r.inuse);
-	sum_classes(b, &trips[1], &made[1], &failures[1], &r.inuse);
-	r.trips = per_second(trips[1], trips[0], r.seconds);
-	r.made = per_second(made[1], made[0], r.seconds);
-	r.failures = failures[1] + b->v_refused - failures[0] - a->v_refused;
-	for (unsigned int i = 0; i < b->v_nprocesses; i++)
-		r.live += b->v_processes[i].vp_state == USTR_PROC_LIVE;
-	return r;
-}
-
 static void
 print_line(const struct ustr_view *v, const struct rates *r, unsigned long n)
 {
@@ -231,35 +166,26 @@ print_line(const struct ustr_view *v, const struct rates *r, unsigned long n)
 }
 
 static void
-print_stream_lines(const struct ustr_view *a, const struct ustr_view *b, double seconds)
+print_stream_lines(const struct ustr_view *a, const struct ustr_view *b)
 {
 	static const char *const heads[] = {">STREAM", "DRIVER", "MODULES", ">ARRIVED/s",
 	    ">BYTES/s", ">READ/s", ">BYTES/s", ">QUEUED", NULL};
-	static const struct ustr_view_stream none;
-	char buf[LOOKTEXT], amount[16];
+	char buf[LOOKTEXT], n[4][16];
 	struct table t;
 
 	table_begin(&t, heads);
 	for (unsigned int i = 0; i < b->v_nstreams; i++) {
 		const struct ustr_view_stream *y = &b->v_streams[i];
-		const struct ustr_view_stream *x = ustr_view_stream(a, y->vs_id);
-		size_t bytes, blocks;
+		struct stream_rate r = rate_stream(a, b, y);
 
-		if (x == NULL)
-			x = &none;
-		look_queued(y, &bytes, &blocks);
 		table_cell(&t, "%u", y->vs_id);
 		table_cell(&t, "%s", y->vs_driver);
 		table_cell(&t, "%s", look_modules(buf, y));
-		table_cell(&t, "%s", look_amount(amount,
-		    per_second(y->vs_put_blocks, x->vs_put_blocks, seconds), 1000));
-		table_cell(&t, "%s", look_amount(amount,
-		    per_second(y->vs_put_bytes, x->vs_put_bytes, seconds), 1024));
-		table_cell(&t, "%s", look_amount(amount,
-		    per_second(y->vs_got_blocks, x->vs_got_blocks, seconds), 1000));
-		table_cell(&t, "%s", look_amount(amount,
-		    per_second(y->vs_got_bytes, x->vs_got_bytes, seconds), 1024));
-		table_cell(&t, "%zu", blocks);
+		table_cell(&t, "%s", look_amount(n[0], r.in_blocks, 1000));
+		table_cell(&t, "%s", look_amount(n[1], r.in_bytes, 1024));
+		table_cell(&t, "%s", look_amount(n[2], r.out_blocks, 1000));
+		table_cell(&t, "%s", look_amount(n[3], r.out_bytes, 1024));
+		table_cell(&t, "%zu", r.blocks);
 	}
 	table_print(&t, stdout);
 	putchar('\n');
@@ -267,20 +193,18 @@ print_stream_lines(const struct ustr_view *a, const struct ustr_view *b, double 
 }
 
 static json_t *
-stream_rates(const struct ustr_view *a, const struct ustr_view *b, double seconds)
+stream_rates(const struct ustr_view *a, const struct ustr_view *b)
 {
 	json_t *array = json_array();
 
 	for (unsigned int i = 0; i < b->v_nstreams; i++) {
-		const struct ustr_view_stream *y = &b->v_streams[i];
-		const struct ustr_view_stream *x = ustr_view_stream(a, y->vs_id);
+		struct stream_rate r = rate_stream(a, b, &b->v_streams[i]);
 
 		json_array_append_new(array,
-		    json_pack("{s:I, s:f, s:f}", "id", (json_int_t)y->vs_id,
-			"arrived_per_s",
-			per_second(y->vs_put_blocks, x ? x->vs_put_blocks : 0, seconds),
-			"read_per_s",
-			per_second(y->vs_got_blocks, x ? x->vs_got_blocks : 0, seconds)));
+		    json_pack("{s:I, s:f, s:f, s:f, s:f, s:I}", "id",
+			(json_int_t)b->v_streams[i].vs_id, "arrived_per_s", r.in_blocks,
+			"arrived_bytes_per_s", r.in_bytes, "read_per_s", r.out_blocks,
+			"read_bytes_per_s", r.out_bytes, "queued", (json_int_t)r.blocks));
 	}
 	return array;
 }
@@ -296,7 +220,7 @@ print_json_line(
 	    "read_bytes_per_s", r->out_bytes, "queued", (json_int_t)r->queued, "in_use",
 	    (json_int_t)r->inuse, "trips_per_s", r->trips, "made_per_s", r->made, "failures",
 	    (json_int_t)r->failures, "memory", lookjson_memory(b), "streams",
-	    stream_rates(a, b, r->seconds));
+	    stream_rates(a, b));
 	int error = o == NULL || json_dumpf(o, stdout, JSON_COMPACT) != 0 ||
 	    putchar('\n') == EOF || fflush(stdout) != 0;
 
@@ -337,11 +261,11 @@ print_often(struct ustr_look *lk, bool json, bool each, double seconds, long cou
 			status = TOOL_USAGE;
 			break;
 		}
-		r = rate(a, b);
+		r = rate_all(a, b);
 		if (json)
 			status = print_json_line(a, b, &r) == 0 ? TOOL_OK : TOOL_USAGE;
 		else if (each)
-			print_stream_lines(a, b, r.seconds);
+			print_stream_lines(a, b);
 		else
 			print_line(b, &r, n);
 		if (ferror(stdout))
