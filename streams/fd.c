@@ -276,6 +276,8 @@ file_finish(struct file *f, bool drain)
 	if (error != 0)
 		return error;
 	if (f->f_closing == FILE_LAST) {
+		/* Before FILE_GONE, after which nobody would do it for the dead. */
+		head_delist(slot_tls, sd);
 		st_rel(&f->f_closing, (uint32_t)FILE_GONE);
 		head_scrap(sd);
 	}

@@ -116,6 +116,7 @@ enum { HEAD_PIPE, HEAD_DEVICE, HEAD_FIFO };
 #define SD_CLOSING 0x20	/* last close has begun */
 #define SD_NOWRITER 0x40 /* FIFO: nobody writes */
 #define SD_END (SD_HUP | SD_NOWRITER) /* drained, a read gives the end of file */
+#define SD_OPENING 0x80 /* the first open is under way, by sd_plumber */
 #define SD_MREAD 0x100	/* a read that finds nothing sends M_READ */
 #define SD_NDEL 0x200	/* O_NONBLOCK: read and write give 0, not EAGAIN */
 #define SD_DELIM 0x400	/* writes are delimited */
@@ -249,9 +250,16 @@ head_next(const struct stdata *sd, const queue_t *wq)
 int head_open(const char *path, int oflag, struct file *f);
 /* Run the open routines of an open stream again: 0 or an errno. */
 int head_reopen(struct stdata *sd, int oflag);
+/*
+ * Outside all groups: take apart what openers of driver re left half made that
+ * were killed.
+ */
+void head_adopt(struct slot *me, struct regent *re);
 /* Nothing leads to sd any more: neither queues nor the run list. */
 void head_detach(struct slot *me, struct stdata *sd);
-/* Off the driver's list and freed; not in any group, nothing below it left. */
+/* A driver's stream off its list, on which it may be no more. */
+void head_delist(struct slot *me, struct stdata *sd);
+/* Freed; on no list, not in any group, nothing below it left. */
 void head_scrap(struct stdata *sd);
 /*
  * A file of sd is gone: true if it was the last one, and then the stream is to
@@ -263,6 +271,8 @@ bool head_lastclose(struct stdata *sd);
  * and entered again: 0 or ETIME. */
 int head_unlinkall(struct slot *me, struct stdata *sd, bool drain);
 int head_dismantle(struct stdata *sd, int oflag, bool drain);
+/* The same by its plumber, inside the group, which is left. */
+int head_takeapart(struct slot *me, struct stdata *sd, int oflag, bool drain);
 /* Both, for a head that no file refers to yet. */
 void head_abandon(struct stdata *sd);
 

@@ -98,11 +98,14 @@ head_detach(struct slot *me, struct stdata *sd)
 
 /* ---- C6 ---------------------------------------------------------------------------- */
 
-static void
-delist(struct slot *me, struct stdata *sd)
+void
+head_delist(struct slot *me, struct stdata *sd)
 {
-	struct stdata **link = &sd->sd_reg->re_open;
+	struct stdata **link;
 
+	if (sd->sd_kind != HEAD_DEVICE)
+		return;
+	link = &sd->sd_reg->re_open;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	while (*link != NULL && *link != sd)
 		link = &(*link)->sd_nextopen;
@@ -114,8 +117,6 @@ delist(struct slot *me, struct stdata *sd)
 void
 head_scrap(struct stdata *sd)
 {
-	if (sd->sd_kind == HEAD_DEVICE)
-		delist(slot_self(), sd);
 	if (sd->sd_kind == HEAD_FIFO) {
 		node_free(sd->sd_node);
 		registry_rele(sd->sd_reg);
@@ -126,20 +127,16 @@ head_scrap(struct stdata *sd)
 /* ---- the whole ------------------------------------------------------------------------ */
 
 int
-head_dismantle(struct stdata *sd, int oflag, bool drain)
+head_takeapart(struct slot *me, struct stdata *sd, int oflag, bool drain)
 {
-	struct slot *me = slot_self();
-	int error = 0;
+	int error;
 
-	if (me == NULL)
-		return 0;
-	head_enter(me, sd);
 	if (drain && !(oflag & O_NONBLOCK))
 		drain_writes(me, sd);
 	error = head_unlinkall(me, sd, drain); /* C3a */
 	while (error == 0 && head_module(sd, 0) != NULL) /* C4 */
 		error = head_dispose(me, head_wq(sd)->q_next, oflag);
-	if (error == 0 && sd->sd_kind == HEAD_DEVICE)
+	if (error == 0 && (head_wq(sd)->q_next->q_kind & QK_DRIVER))
 		error = head_dispose(me, head_wq(sd)->q_next, oflag);
 	else if (error == 0 && sd->sd_kind == HEAD_PIPE)
 		hang_up(me, sd); /* C5 */
@@ -151,6 +148,17 @@ head_dismantle(struct stdata *sd, int oflag, bool drain)
 	head_detach(me, sd);
 	plumb_exit(me);
 	return 0;
+}
+
+int
+head_dismantle(struct stdata *sd, int oflag, bool drain)
+{
+	struct slot *me = slot_self();
+
+	if (me == NULL)
+		return 0;
+	head_enter(me, sd);
+	return head_takeapart(me, sd, oflag, drain);
 }
 
 bool
@@ -187,5 +195,6 @@ head_abandon(struct stdata *sd)
 			return;
 		plat_nap(1000);
 	}
+	head_delist(slot_self(), sd);
 	head_scrap(sd);
 }

@@ -62,7 +62,7 @@ lookup(struct regent *re, uint32_t minor)
 	return sd;
 }
 
-/* Count one more open of the minor; *busy while its last close is under way. */
+/* Count one more open of the minor; *busy: its first open or last close is under way. */
 static struct stdata *
 join(struct slot *me, struct regent *re, uint32_t minor, bool *busy)
 {
@@ -70,7 +70,7 @@ join(struct slot *me, struct regent *re, uint32_t minor, bool *busy)
 
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	sd = lookup(re, minor);
-	*busy = sd != NULL && (ld_rlx(&sd->sd_state) & SD_CLOSING);
+	*busy = sd != NULL && (ld_seq(&sd->sd_state) & (SD_OPENING | SD_CLOSING));
 	if (sd != NULL && !*busy)
 		sd->sd_opens++;
 	lock_leave(me, &registry->rg_lock);
@@ -194,6 +194,7 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	sd->sd_opens = 1;
 	sd->sd_minor = (uint32_t)dn->dn_minor;
 	sd->sd_plumber = me->sl_key;
+	f_or(&sd->sd_state, (uint32_t)SD_OPENING);
 	if (!enlist(me, re, sd, dn->dn_clone)) {
 		head_free(sd);
 		return OUTRUN;
@@ -203,6 +204,7 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	if (error != 0) {
 		head_detach(me, sd);
 		plumb_exit(me);
+		head_delist(me, sd);
 		head_scrap(sd);
 		return error;
 	}
@@ -210,6 +212,7 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 		error = choose(me, sd, getminor(dev));
 	if (error == 0)
 		error = autopush(me, sd, oflag);
+	f_and(&sd->sd_state, ~(uint32_t)SD_OPENING);
 	head_plumb_leave(sd);
 	plumb_exit(me);
 	if (error == 0) {
@@ -219,6 +222,40 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	registry_keep(re); /* closing gives up the stream's use */
 	head_abandon(sd);
 	return error;
+}
+
+/* A stream whose opener is gone, half made: the caller's now, nobody opens it. */
+static struct stdata *
+abandoned(struct slot *me, struct regent *re)
+{
+	struct stdata *sd;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	for (sd = re->re_open; sd != NULL; sd = sd->sd_nextopen) {
+		uint32_t opener = ld_seq(&sd->sd_plumber);
+
+		if ((ld_seq(&sd->sd_state) & SD_OPENING) && (opener == 0 || slot_gone(opener)) &&
+		    cas(&sd->sd_plumber, &opener, me->sl_key))
+			break;
+	}
+	if (sd != NULL)
+		sd->sd_opens = 0;
+	lock_leave(me, &registry->rg_lock);
+	return sd;
+}
+
+void
+head_adopt(struct slot *me, struct regent *re)
+{
+	struct stdata *sd;
+
+	while ((sd = abandoned(me, re)) != NULL) {
+		plumb_into(me, head_group(sd));
+		if (head_takeapart(me, sd, O_NONBLOCK, false) != 0)
+			return; /* a stopped thread is in the way; the next one tries again */
+		head_delist(me, sd);
+		head_scrap(sd);
+	}
 }
 
 int
@@ -261,7 +298,8 @@ open_minor(struct regent *re, const struct devname *dn, int oflag, struct file *
 		error = busy ? OUTRUN : open_new(me, re, dn, oflag, &f->f_head);
 		if (error != OUTRUN)
 			return error;
-		plat_backoff(&step);
+		if (plat_backoff(&step))
+			head_adopt(me, re);
 	}
 }
 

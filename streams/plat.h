@@ -90,6 +90,8 @@ extern bool plat_jitter_on;
  */
 void plat_crash_at(long n);
 void plat_crash_point(void);
+/* Write where processes have died: the return addresses, from plat_crash_point on. */
+void plat_crash_report(int fd);
 #define CRASH_POINT() ((void)(!DEBUG_ON(1) || (plat_crash_point(), 0)))
 
 /* ---- waiting ---------------------------------------------------------------- */

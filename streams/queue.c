@@ -249,6 +249,16 @@ queued(const queue_t *q, const mblk_t *mp)
 	return false;
 }
 
+/*
+ * When a thread dies that holds the lock the whole list is given up (salvage.h,
+ * L1), but a module may remember a message of it.
+ */
+void
+queue_lost(mblk_t *mp)
+{
+	mp->b_prev = mp;
+}
+
 /* May mp stand before emp (NULL: last)?  Order must not suffer. */
 static bool
 insertable(const queue_t *q, const mblk_t *emp, const mblk_t *mp)
@@ -300,6 +310,11 @@ rmvq(queue_t *q, mblk_t *mp)
 	if (me == NULL)
 		return;
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	if (unlikely(mp->b_prev == mp)) {
+		mp->b_next = mp->b_prev = NULL;
+		lock_leave(me, &q->q_lock);
+		return;
+	}
 	ASSERT(queued(q, mp));
 	due = take_out(q, mp);
 	ASSERT_AT(3, queue_valid(q));

@@ -100,5 +100,7 @@ queue_class(const mblk_t *mp)
  */
 void queue_link(mblk_t **first, mblk_t **last, mblk_t *mp);
 void queue_unlink(mblk_t **first, mblk_t **last, mblk_t *mp);
+/* mp is on no list any more, though who put it there does not know: rmvq. */
+void queue_lost(mblk_t *mp);
 
 #endif

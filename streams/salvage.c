@@ -57,7 +57,11 @@ give_up(size_t bytes)
 static void
 lose_queue(queue_t *q)
 {
+	int n = 0;
+
 	give_up(list_bytes(q->q_first));
+	for (mblk_t *mp = q->q_first; mp != NULL && n < LIST_MOST; mp = mp->b_next, n++)
+		queue_lost(mp);
 	st_rlx(&q->q_first, NULL);
 	q->q_last = NULL;
 	st_rlx(&q->q_count, (size_t)0);

@@ -107,6 +107,15 @@ lost_file(struct slot *me)
 	return f;
 }
 
+/* It was in an open: the stream that was to be its is taken apart. */
+static void
+adopt_streams(struct slot *me)
+{
+	for (uint32_t i = 0; i < NREG; i++)
+		if (ld_acq(&registry->rg_ent[i].re_kind) == REG_DRIVER)
+			head_adopt(me, &registry->rg_ent[i]);
+}
+
 void
 suspect_resolve(struct slot *me)
 {
@@ -120,6 +129,8 @@ suspect_resolve(struct slot *me)
 		if (attach_holds(f))
 			continue; /* a path leads to it */
 		faa(&slot_root->sr_leaked, sizeof(*f));
+		if (f->f_head == NULL)
+			adopt_streams(me);
 		/* Its stream was not waiting for it, or never had it. */
 		if ((closing != FILE_OPEN && closing != FILE_LAST) || f->f_head == NULL)
 			continue;
@@ -130,6 +141,7 @@ suspect_resolve(struct slot *me)
 		plumb_into(me, head_group(f->f_head));
 		salvage_condemn(f->f_head);
 		(void)head_unlinkall(me, f->f_head, false); /* it will not be closed */
+		head_delist(me, f->f_head); /* who opens the minor gets a new one */
 		plumb_exit(me);
 	}
 }

@@ -67,6 +67,11 @@ ustr_tune(const char *name, long value)
 		plat_crash_at(value);
 		return 0;
 	}
+	/* ... and tell a descriptor where processes died. */
+	if (DEBUG_ON(1) && name != NULL && strcmp(name, "crashsites") == 0) {
+		plat_crash_report((int)value);
+		return 0;
+	}
 	errno = EINVAL;
 	t = find(name);
 	if (t == NULL)

@@ -8,11 +8,15 @@
 
 #include "stresslib.h"
 
-enum { LIMIT_MS = 200, SCENARIOS = 6 };
+enum { LIMIT_MS = 200, ORDINARY = 12, SCENARIOS = ORDINARY + 2 };
 
 struct streamtab;
-/* A module that queues everything; to be registered as crashq. */
+/* A module that queues everything: crashq. */
 extern struct streamtab crash_tab;
+/* Register the modules crashq and crashdo; make the files that scenarios name. */
+void crash_begin(void);
+/* A survivor does it, on streams of its own: nothing may fail (crashdo.c). */
+extern bool crash_strict;
 
 /* The descriptors do not block; any call may fail, the stream may be condemned. */
 struct scenario {
@@ -24,6 +28,7 @@ struct scenario {
 	 */
 	long s_most;
 };
+/* The ordinary ones can be done again and again; then closing, and linking. */
 extern const struct scenario crash_scenarios[SCENARIOS];
 
 void crash_nonblock(const int fd[2]);

@@ -13,10 +13,9 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/stream.h>
 #include <sys/wait.h>
 
-enum { WORKERS = 4, AGES = 200, EXCHANGE = 0, PLUMBING = 1 };
+enum { WORKERS = 4, AGES = 200 };
 
 struct job {
 	int j_fd[2]; /* to be drawn should all hang */
@@ -43,7 +42,7 @@ doomed(const int fd[2], unsigned long n)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	for (;;)
-		crash_scenarios[n % 2 == 0 ? PLUMBING : EXCHANGE].s_do(fd);
+		crash_scenarios[n % ORDINARY].s_do(fd);
 }
 
 /* A pipe that only this process ever had. */
@@ -70,7 +69,7 @@ innocent(void)
 static void
 one_death(unsigned long n)
 {
-	int fd[2];
+	int fd[2], status;
 	pid_t pid;
 
 	MUST(str_pipe(fd));
@@ -80,7 +79,9 @@ one_death(unsigned long n)
 		doomed(fd, n);
 	stress_sleep((int)(n % 3));
 	MUST(kill(pid, SIGKILL));
-	MUST(waitpid(pid, NULL, 0));
+	MUST(waitpid(pid, &status, 0));
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		DIE("a victim ended by itself: %#x", (unsigned)status);
 	MUST(str_close(fd[0]));
 	MUST(str_close(fd[1]));
 	innocent();
@@ -119,7 +120,7 @@ main(int argc, char **argv)
 	if (!stress_modes(argc, argv, &threads, &forks) || !forks)
 		return 77;
 	signal(SIGPIPE, SIG_IGN);
-	MUST(ustr_register_module("crashq", &crash_tab, D_MTQPAIR));
+	crash_begin();
 	MUST(str_pipe(j->j_fd));
 	crew_start(&c, true, WORKERS, work, j, j->j_fd, "stress_bury");
 	stress_sleep((int)stress_ms());

@@ -10,15 +10,16 @@
  * work or say EIO or hang-up, others do as if nothing had happened, everything
  * can be closed, and the memory that is not given back is counted.
  *
- * USTR_STRESS_STEP: only every so-manieth point (7).
+ * USTR_STRESS_STEP: only every so-manieth point (7); USTR_STRESS_SCENARIO: only
+ * the one of that name; USTR_STRESS_SITES: a file for where victims died, as
+ * distances of return addresses from plat_crash_point.
  */
 #include "crashlib.h"
 
 #include <signal.h>
-#include <sys/stream.h>
 #include <sys/wait.h>
 
-enum { SLACK = 256 * 1024 };
+enum { SLACK = 256 * 1024, STUCK_MS = 2000 };
 
 /* The victim of point n: true if it reached its end. */
 static bool
@@ -42,6 +43,24 @@ victim(const struct scenario *s, long n, const int fd[2])
 		return true;
 	}
 	return false;
+}
+
+/* What the victim did can still be done. */
+static void
+survivor(const struct scenario *s, long n)
+{
+	long start = stress_now();
+	int fd[2];
+
+	MUST(str_pipe(fd));
+	crash_nonblock(fd);
+	crash_strict = true;
+	s->s_do(fd);
+	crash_strict = false;
+	if (stress_now() - start > STUCK_MS)
+		DIE("%s %ld: it takes %ld ms afterwards", s->s_name, n, stress_now() - start);
+	(void)str_close(fd[0]);
+	(void)str_close(fd[1]);
 }
 
 /* One death; sole: the victim alone has fd[0]. */
@@ -95,6 +114,7 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 	}
 	if (!crash_usable(other, s->s_name, n))
 		DIE("%s %ld: another stream is damaged", s->s_name, n);
+	survivor(s, n);
 	return done;
 }
 
@@ -124,6 +144,28 @@ deaths(const struct scenario *s, bool sole, long step, const int other[2])
 	fflush(stdout);
 }
 
+static bool
+is_wanted(const struct scenario *s)
+{
+	const char *only = getenv("USTR_STRESS_SCENARIO");
+
+	return only == NULL || strcmp(only, s->s_name) == 0;
+}
+
+/* Where victims died, into the file USTR_STRESS_SITES, if that is wanted. */
+static void
+report(void)
+{
+	const char *name = getenv("USTR_STRESS_SITES");
+	int fd;
+
+	if (name == NULL)
+		return;
+	fd = (int)MUST(open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666));
+	MUST(ustr_tune("crashsites", fd));
+	close(fd);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -139,7 +181,7 @@ main(int argc, char **argv)
 	if (!stress_modes(argc, argv, &threads, &forks) || !forks)
 		return 77;
 	signal(SIGPIPE, SIG_IGN);
-	MUST(ustr_register_module("crashq", &crash_tab, D_MTQPAIR));
+	crash_begin();
 	MUST(str_pipe(other));
 	crash_nonblock(other);
 	if (ustr_tune("crashpoint", 0) != 0) {
@@ -147,7 +189,8 @@ main(int argc, char **argv)
 		return 77;
 	}
 	for (size_t i = 0; i < SCENARIOS; i++)
-		for (int sole = 0; sole < 2; sole++)
+		for (int sole = 0; sole < 2 && is_wanted(&crash_scenarios[i]); sole++)
 			deaths(&crash_scenarios[i], sole, step != NULL ? atol(step) : 7, other);
+	report();
 	return 0;
 }

@@ -15,7 +15,6 @@
 
 #include <signal.h>
 #include <sys/prctl.h>
-#include <sys/stream.h>
 #include <sys/wait.h>
 
 enum { SLACK = 1024 * 1024, WARM = 50 };
@@ -36,8 +35,7 @@ victim(const int fd[2], bool sole)
 	if (sole)
 		str_close(fd[1]);
 	for (;;)
-		for (int i = 0; i < SCENARIOS - 1; i++)
-			crash_scenarios[sole ? 2 * (int)rnd(2) : i].s_do(fd);
+		crash_scenarios[rnd(ORDINARY)].s_do(fd);
 }
 
 /* Use the stream for as long as the victim is to live. */
@@ -86,6 +84,8 @@ finish(pid_t pid, int other[2])
 	}
 	MUST(kill(pid, SIGKILL));
 	MUST(waitpid(pid, &status, 0));
+	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL)
+		DIE("a victim ended by itself: %#x", (unsigned)status);
 }
 
 static void
@@ -141,7 +141,7 @@ main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	seed = (unsigned int)getpid();
 	until = stress_now() + stress_ms_or(30);
-	MUST(ustr_register_module("crashq", &crash_tab, D_MTQPAIR));
+	crash_begin();
 	MUST(str_pipe(other));
 	crash_nonblock(other);
 	for (n = 0; rounds > 0 ? n < rounds : stress_now() < until; n++) {

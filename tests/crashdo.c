@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * crashdo.c: what victims do before they die: between them the scenarios pass
+ * the points of the library (USTR_STRESS_SITES of stress_crash.c).
+ */
+#include "crashlib.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/ddi.h>
+#include <sys/log.h>
+#include <sys/sad.h>
+#include <sys/stat.h>
+#include <sys/stream.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+enum { HIWAT = 2000, ACT = 'x' << 8, LATER, HANG };
+
+bool crash_strict;
+
+/* The call may fail when the stream is condemned; of a survivor it must not. */
+#define T(call) tried((long)(call), #call, __LINE__)
+static long
+tried(long r, const char *call, int line)
+{
+	if (crash_strict && r == -1)
+		stress_die(__FILE__, line, "%s: %s", call, strerrorname_np(errno));
+	return r;
+}
+
+/* ---- a module that queues, in a perimeter --------------------------------- */
+
+static int
+queue_put(queue_t *q, mblk_t *mp)
+{
+	if (mp->b_datap->db_type >= QPCTL)
+		putnext(q, mp);
+	else if (!putq(q, mp))
+		freemsg(mp);
+	return 0;
+}
+
+static int
+queue_srv(queue_t *q)
+{
+	mblk_t *mp;
+
+	while ((mp = getq(q)) != NULL) {
+		if (mp->b_datap->db_type < QPCTL && !bcanputnext(q, mp->b_band))
+			return putbq(q, mp);
+		putnext(q, mp);
+	}
+	return 0;
+}
+
+static int
+plain_open(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
+{
+	(void)dev, (void)oflag, (void)sflag, (void)cr;
+	qprocson(q);
+	return 0;
+}
+
+static int
+plain_close(queue_t *q, int flag, cred_t *cr)
+{
+	(void)flag, (void)cr;
+	qprocsoff(q);
+	return 0;
+}
+
+static struct module_info info = {4300, "crashq", 0, INFPSZ, HIWAT, HIWAT / 4};
+static struct qinit init = {queue_put, queue_srv, plain_open, plain_close, NULL, &info, NULL};
+struct streamtab crash_tab = {&init, &init, NULL, NULL};
+
+/* ---- a module that does what modules may do --------------------------------- */
+
+/* Everything about queues that putq and getq do not do. */
+static void
+fiddle(queue_t *q, mblk_t *mp)
+{
+	size_t n;
+
+	bool in;
+
+	noenable(q);
+	in = insq(q, NULL, mp) == 1;
+	(void)qsize(q);
+	(void)strqget(q, QCOUNT, 0, &n);
+	(void)strqset(q, QHIWAT, 0, HIWAT);
+	(void)strqset(q, QHIWAT, 3, HIWAT);
+	(void)bcanput(q, 3);
+	if (in)
+		rmvq(q, mp);
+	enableok(q);
+}
+
+static void
+nothing(void *arg)
+{
+	(void)arg;
+}
+
+/* What a module tells its stream head. */
+static void
+tell_head(queue_t *q)
+{
+	static const int texts[] = {M_SIG, M_PCSIG};
+	mblk_t *mp = allocb(sizeof(struct stroptions), BPRI_MED);
+
+	for (int i = 0; i < 2; i++)
+		putnextctl1(q, texts[i], SIGURG);
+	putnextctl1(q, M_ERROR, EIO);
+	putnextctl1(q, M_ERROR, 0);
+	putnextctl(q, M_HANGUP);
+	putnextctl(q, M_UNHANGUP);
+	if (mp == NULL)
+		return;
+	mp->b_datap->db_type = M_SETOPTS;
+	*(struct stroptions *)(void *)mp->b_rptr = (struct stroptions){
+	    .so_flags = SO_HIWAT | SO_LOWAT | SO_MREADON, .so_hiwat = 4000, .so_lowat = 500};
+	mp->b_wptr += sizeof(struct stroptions);
+	putnext(q, mp);
+}
+
+static void
+answer(void *arg)
+{
+	mblk_t *mp = arg;
+	queue_t *q = (queue_t *)mp->b_next;
+
+	mp->b_next = NULL;
+	mp->b_datap->db_type = M_IOCACK;
+	putnext(RD(q), mp);
+}
+
+static void
+command(queue_t *q, mblk_t *mp)
+{
+	struct iocblk *ioc = (struct iocblk *)(void *)mp->b_rptr;
+
+	switch (ioc->ioc_cmd) {
+	case ACT:
+		tell_head(RD(q));
+		(void)untimeout(timeout(nothing, NULL, 100));
+		(void)unbufcall(bufcall(100, BPRI_MED, nothing, NULL));
+		(void)quntimeout(q, qtimeout(q, nothing, NULL, 100));
+		mp->b_datap->db_type = M_IOCACK;
+		ioc->ioc_count = 0;
+		qreply(q, mp);
+		break;
+	case LATER:
+		ioc->ioc_count = 0;
+		mp->b_next = (mblk_t *)q;
+		if (qtimeout(q, answer, mp, 1) == 0)
+			answer(mp);
+		break;
+	case HANG:
+		freemsg(mp); /* no answer: who asked is timed out, or interrupted */
+		break;
+	default:
+		putnext(q, mp);
+	}
+}
+
+static int
+do_put(queue_t *q, mblk_t *mp)
+{
+	if (mp->b_datap->db_type == M_IOCTL && !(q->q_flag & QREADR))
+		command(q, mp);
+	else if (mp->b_datap->db_type >= QPCTL)
+		putnext(q, mp);
+	else if (!putq(q, mp))
+		freemsg(mp);
+	return 0;
+}
+
+static int
+do_srv(queue_t *q)
+{
+	mblk_t *mp;
+
+	while ((mp = getq(q)) != NULL) {
+		if (mp->b_datap->db_type == M_DATA)
+			fiddle(q, mp);
+		if (mp->b_datap->db_type < QPCTL && !bcanputnext(q, mp->b_band))
+			return putbq(q, mp);
+		putnext(q, mp);
+	}
+	return 0;
+}
+
+static struct module_info do_info = {4301, "crashdo", 0, INFPSZ, HIWAT, HIWAT / 4};
+static struct qinit do_init = {do_put, do_srv, plain_open, plain_close, NULL, &do_info, NULL};
+static struct streamtab do_tab = {&do_init, &do_init, NULL, NULL};
+
+static char dir[] = "/tmp/stress_crash.XXXXXX";
+static pid_t maker;
+
+static const char *
+path(const char *name)
+{
+	static char buf[sizeof(dir) + 20];
+
+	snprintf(buf, sizeof(buf), "%s/%s", dir, name);
+	return buf;
+}
+
+static void
+clear_up(void)
+{
+	if (getpid() != maker)
+		return;
+	unlink(path("attach"));
+	unlink(path("fifo"));
+	rmdir(dir);
+}
+
+void
+crash_begin(void)
+{
+	if (mkdtemp(dir) == NULL)
+		DIE("%s: %s", dir, strerrorname_np(errno));
+	maker = getpid();
+	atexit(clear_up);
+	MUST(mkfifo(path("fifo"), 0600));
+	close((int)MUST(open(path("attach"), O_CREAT | O_WRONLY, 0600)));
+	MUST(ustr_register_module("crashq", &crash_tab, D_MTQPAIR));
+	MUST(ustr_register_module("crashdo", &do_tab, D_MTPERMOD));
+}
+
+/* ---- what the victim does --------------------------------------------------- */
+
+/* The other end may be condemned already: errors are no news here. */
+static void
+exchange(const int fd[2])
+{
+	char buf[5000] = {0};
+	struct strbuf ctl = {sizeof(buf), 4, buf}, data = {sizeof(buf), 8, buf};
+	int band = 0, flags = MSG_ANY;
+
+	str_write(fd[0], buf, 64);
+	str_write(fd[0], buf, 1800);
+	putmsg(fd[0], &ctl, &data, RS_HIPRI);
+	putpmsg(fd[0], NULL, &data, 2, MSG_BAND);
+	while (str_write(fd[0], buf, 500) > 0)
+		;
+	while (getpmsg(fd[1], &ctl, &data, &band, &flags) >= 0) {
+		band = 0;
+		flags = MSG_ANY;
+	}
+	str_write(fd[1], buf, 64);
+	str_read(fd[0], buf, sizeof(buf));
+}
+
+static void
+plumbing(const int fd[2])
+{
+	char c = 0;
+
+	str_ioctl(fd[0], I_PUSH, "nullmod");
+	str_write(fd[0], &c, 1);
+	str_ioctl(fd[1], I_PUSH, "crashq");
+	str_read(fd[1], &c, 1);
+	str_ioctl(fd[0], I_FLUSH, FLUSHRW);
+	str_ioctl(fd[0], I_POP, 0);
+	str_ioctl(fd[1], I_POP, 0);
+}
+
+static void
+descriptors(const int fd[2])
+{
+	int copy = str_dup(fd[0]), other[2], dev;
+	struct pollfd p = {fd[1], POLLIN, 0};
+
+	str_poll(&p, 1, 0);
+	str_close(copy);
+	if (str_pipe(other) == 0) {
+		str_dup2(fd[0], other[0]);
+		str_close(other[0]);
+		str_close(other[1]);
+	}
+	dev = str_open("/dev/streams/clone/echo", O_RDWR | O_NONBLOCK);
+	str_write(dev, "echo", 4);
+	str_close(dev);
+}
+
+static void
+forking(const int fd[2])
+{
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		str_write(fd[0], "child", 5);
+		str_close(fd[0]);
+		_exit(0);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+}
+
+static void
+closing(const int fd[2])
+{
+	str_write(fd[0], "last", 4);
+	str_close(fd[0]);
+	str_close(fd[1]);
+}
+
+/* A multiplexor of the victim's own: with it goes the link. */
+static void
+linking(const int fd[2])
+{
+	int mux = str_open("/dev/streams/clone/mux", O_RDWR | O_NONBLOCK), id;
+	char buf[100] = {0};
+
+	str_write(fd[0], buf, 64);
+	id = str_ioctl(mux, I_LINK, fd[1]);
+	str_write(fd[0], buf, 64);
+	str_read(mux, buf, sizeof(buf));
+	str_write(mux, buf, 64);
+	str_write(fd[0], buf, 64);
+	str_ioctl(mux, I_UNLINK, id);
+	str_read(fd[1], buf, sizeof(buf));
+	str_ioctl(mux, I_LINK, fd[1]);
+	str_close(mux);
+}
+
+/* ---- and of the rest of the interface ---------------------------------------- */
+
+static void
+ring(int sig)
+{
+	(void)sig;
+}
+
+/* There is no helper to run callbacks. */
+static void *
+serve(void *over)
+{
+	while (!atomic_load((atomic_bool *)over))
+		(void)ustr_service(1);
+	return NULL;
+}
+
+static void
+queueing(const int fd[2])
+{
+	struct itimerval soon = {{0, 0}, {0, 3000}};
+	atomic_bool over = false;
+	pthread_t server;
+	struct strioctl act = {ACT, 5, 0, NULL}, later = {LATER, 5, 0, NULL}, hang = {HANG, 1, 0, NULL};
+	struct strbuf d = {0, 3, (char *)(uintptr_t)"abc"};
+	char buf[3000] = {0};
+
+	T(str_ioctl(fd[0], I_PUSH, "crashdo"));
+	T(str_write(fd[0], buf, 100));
+	T(putpmsg(fd[0], NULL, &d, 3, MSG_BAND));
+	T(str_ioctl(fd[0], I_STR, &act));
+	if (pthread_create(&server, NULL, serve, &over) == 0) {
+		T(str_ioctl(fd[0], I_STR, &later));
+		atomic_store(&over, true);
+		pthread_join(server, NULL);
+	}
+	if (!crash_strict) {
+		signal(SIGALRM, ring);
+		setitimer(ITIMER_REAL, &soon, NULL);
+		(void)str_ioctl(fd[0], I_STR, &hang);
+	}
+	for (int i = 0; i < 5; i++)
+		(void)str_write(fd[0], buf, sizeof(buf));
+	while (str_read(fd[1], buf, sizeof(buf)) > 0)
+		;
+	T(str_write(fd[1], buf, 100));
+	T(str_ioctl(fd[0], I_FLUSH, FLUSHRW));
+	T(str_ioctl(fd[0], I_POP, 0));
+}
+
+static void
+options(const int fd[2])
+{
+	struct iovec iov[2];
+	struct strpeek peek = {.ctlbuf = {64, 0, (char[64]){0}}, .databuf = {64, 0, (char[64]){0}}};
+	struct bandinfo band = {1, FLUSHRW};
+	struct strbuf d = {0, 3, (char *)(uintptr_t)"abc"};
+	char buf[300] = {0};
+	struct stat st;
+	mblk_t *mp;
+	int n, flags = 0;
+
+	iov[0] = iov[1] = (struct iovec){buf, 50};
+	T(str_fcntl(fd[0], F_GETFL));
+	T(str_fstat(fd[0], &st));
+	(void)str_lseek(fd[0], 0, SEEK_CUR);
+	T(isastream(fd[0]));
+	T(str_writev(fd[0], iov, 2));
+	T(putpmsg(fd[0], NULL, &d, 1, MSG_BAND));
+	T(str_ioctl(fd[1], I_NREAD, &n));
+	T(str_ioctl(fd[1], I_PEEK, &peek));
+	T(str_ioctl(fd[1], I_CKBAND, 1));
+	T(str_ioctl(fd[0], I_CANPUT, 1));
+	T(str_ioctl(fd[1], I_FLUSHBAND, &band));
+	T(str_ioctl(fd[1], I_SRDOPT, RNORM | RPROTDIS));
+	(void)str_read(fd[1], buf, 10);
+	(void)str_readv(fd[1], iov, 2);
+	T(str_ioctl(fd[1], I_SRDOPT, RMSGD | RPROTDIS));
+	T(str_ioctl(fd[0], I_SWROPT, SNDZERO));
+	(void)str_ioctl(fd[1], I_SET_LOWAT, 500);
+	(void)str_ioctl(fd[1], I_SET_HIWAT, 60000);
+	mp = str_mblkalloc(50);
+	if (mp != NULL && str_putmblk(fd[0], mp) == 0 && str_getmblk(fd[1], &mp) == 0)
+		freemsg(mp);
+	T(str_write(fd[0], buf, 200));
+	d = (struct strbuf){10, 0, buf};
+	(void)getmsg(fd[1], NULL, &d, &flags);
+	(void)str_read(fd[1], buf, sizeof(buf));
+}
+
+static void
+events(const int fd[2])
+{
+	struct strsigset ss = {-getpgrp(), S_INPUT | S_OUTPUT};
+	int e, mask;
+	char c;
+
+	signal(SIGPOLL, SIG_IGN);
+	T(str_ioctl(fd[1], I_SETSIG, S_INPUT | S_HANGUP | S_MSG));
+	T(str_ioctl(fd[1], I_GETSIG, &mask));
+	T(str_ioctl(fd[0], I_ESETSIG, &ss));
+	e = (int)T(str_eventfd(fd[1], POLLIN));
+	T(str_write(fd[0], "x", 1));
+	(void)ustr_service(0);
+	(void)poll(&(struct pollfd){e, POLLIN, 0}, 1, 0);
+	(void)str_read(fd[1], &c, 1);
+	ss.ss_events = 0;
+	T(str_ioctl(fd[0], I_ESETSIG, &ss));
+	T(str_ioctl(fd[1], I_SETSIG, 0));
+	close(e);
+}
+
+/* A pipe of its own with a path, and a FIFO, which others may have open. */
+static void
+naming(const int fd[2])
+{
+	int own[2], r, w;
+	char c;
+
+	(void)fd;
+	if (T(str_pipe(own)) == -1)
+		return;
+	if (fattach(own[1], path("attach")) == 0 || errno == EBUSY) {
+		r = str_open(path("attach"), O_RDWR | O_NONBLOCK);
+		(void)str_write(r, "x", 1);
+		(void)str_close(r);
+		(void)fdetach(path("attach"));
+	}
+	T(str_close(own[0]));
+	T(str_close(own[1]));
+	r = (int)T(str_open(path("fifo"), O_RDONLY | O_NONBLOCK));
+	w = (int)T(str_open(path("fifo"), O_WRONLY | O_NONBLOCK));
+	T(str_write(w, "x", 1));
+	(void)str_read(r, &c, 1);
+	(void)str_close(w);
+	(void)str_close(r);
+	r = (int)T(str_open("/dev/streams/clone/fifo", O_RDWR | O_NONBLOCK));
+	(void)str_close(r);
+}
+
+static void
+opening(const int fd[2])
+{
+	struct strapush sap = {.sap_common = {SAP_ONE, 0, 3, 0, 1}, .sap_list = {"nullmod"}};
+	int sad = (int)T(str_open("/dev/streams/sad", O_RDWR)), a, b;
+	char name[] = "loop";
+	struct strioctl major = {SAD_MAJOR, 5, sizeof(name), name};
+
+	(void)fd;
+	sap.sap_major = (unsigned)str_ioctl(sad, I_STR, &major);
+	(void)str_ioctl(sad, SAD_SAP, &sap);
+	a = str_open("/dev/streams/loop/3", O_RDWR | O_NONBLOCK);
+	b = str_open("/dev/streams/loop/3", O_RDWR | O_NONBLOCK);
+	(void)str_close(a);
+	(void)str_close(b);
+	sap.sap_cmd = SAP_CLEAR;
+	(void)str_ioctl(sad, SAD_SAP, &sap);
+	T(str_close(sad));
+}
+
+static void
+passing(const int fd[2])
+{
+	struct strrecvfd rf = {.fd = -1};
+	struct strfdinsert fi = {{0, 16, (char[16]){0}}, {0, -1, NULL}, 0, -1, 0};
+	struct pollfd p[2] = {{fd[0], POLLIN, 0}, {0, POLLIN, 0}};
+	int k[2];
+	char c;
+
+	if (T(str_pipe(k)) == -1)
+		return;
+	T(str_ioctl(fd[1], I_SENDFD, k[0]));
+	if (T(str_ioctl(fd[0], I_RECVFD, &rf)) == 0)
+		(void)str_close(rf.fd);
+	fi.fildes = k[0];
+	T(str_ioctl(fd[1], I_FDINSERT, &fi));
+	T(str_close(k[0]));
+	T(str_close(k[1]));
+	(void)str_poll(p, 1, 1);
+	if (pipe(k) == 0) {
+		p[1].fd = k[0];
+		(void)str_poll(p, 2, 1);
+		(void)str_ioctl(fd[1], I_SENDFD, k[0]);
+		if (str_ioctl(fd[0], I_RECVFD, &rf) == 0)
+			(void)close(rf.fd);
+		close(k[0]);
+		close(k[1]);
+	}
+	(void)str_ioctl(fd[1], I_FLUSH, FLUSHRW);
+	(void)str_read(fd[0], &c, 1);
+}
+
+static void
+logging(const int fd[2])
+{
+	struct trace_ids ids = {-1, -1, -1};
+	struct strioctl trace = {I_TRCLOG, 5, sizeof(ids), (char *)&ids};
+	int log = (int)T(str_open("/dev/streams/clone/log", O_RDWR | O_NONBLOCK));
+	char buf[500];
+
+	(void)fd;
+	(void)str_ioctl(log, I_STR, &trace);
+	(void)strlog(4300, 1, 1, SL_TRACE, "a victim logs %d", 1);
+	(void)str_read(log, buf, sizeof(buf));
+	(void)str_close(log);
+}
+
+/* A child dies in a call, and this process sees to what it left. */
+static void
+burying(const int fd[2])
+{
+	static const struct scenario does[] = {{"", plumbing, 0}, {"", exchange, 0}};
+	static unsigned int n;
+	int status = 0;
+	pid_t pid = fork();
+
+	if (pid == 0) {
+		ustr_tune("crashpoint", 3 + (long)(n * 7 % 90));
+		does[n % 2].s_do(fd);
+		ustr_tune("crashpoint", 0);
+		_exit(0);
+	}
+	n++;
+	while (pid > 0 && waitpid(pid, &status, 0) == -1 && errno == EINTR)
+		;
+	if (WIFSIGNALED(status) && WTERMSIG(status) != SIGKILL)
+		kill(getpid(), WTERMSIG(status));
+	(void)ustr_service(0);
+}
+
+const struct scenario crash_scenarios[SCENARIOS] = {
+    {"exchange", exchange, 0},
+    {"descriptors", descriptors, 0},
+    {"plumbing", plumbing, 0},
+    {"forking", forking, 0},
+    {"queueing", queueing, 0},
+    {"options", options, 0},
+    {"events", events, 0},
+    {"naming", naming, 0},
+    {"opening", opening, 0},
+    {"passing", passing, 0},
+    {"logging", logging, 0},
+    {"burying", burying, 0},
+    {"closing", closing, 0},
+    {"linking", linking, 600},
+};
