@@ -85,4 +85,13 @@ arena_has(const void *p)
 	return (uintptr_t)p - (uintptr_t)arena < arena_size;
 }
 
+/* Is p, of size bytes, carved memory?  For who does not trust a pointer yet. */
+INLINE bool
+arena_backed(const void *p, size_t size)
+{
+	uintptr_t at = (uintptr_t)p - (uintptr_t)arena, end = ld_acq(&arena->ar_brk);
+
+	return (at & (LINE - 1)) == 0 && at >= sizeof(*arena) && at < end && size <= end - at;
+}
+
 #endif

@@ -390,11 +390,11 @@ depot_valid(depot_t list, bool full, uint32_t cap)
 	size_t n = 0;
 
 	for (struct mag *m = depot_mag(list); m != NULL; m = depot_mag(m->m_next)) {
-		if (!arena_has(m) || (ld_rlx(&m->m_cap) != cap && ld_rlx(&m->m_cap) != 0) || m->m_n > cap ||
+		if (!arena_backed(m, sizeof(*m)) || (ld_rlx(&m->m_cap) != cap && ld_rlx(&m->m_cap) != 0) || m->m_n > cap ||
 		    full != (m->m_n > 0) || ++n > arena_size / LINE)
 			return false;
 		for (uint32_t i = 0; i < m->m_n; i++)
-			if (!arena_has(m->m_obj[i]))
+			if (!arena_backed(m->m_obj[i], LINE))
 				return false;
 	}
 	return true;
@@ -403,6 +403,8 @@ depot_valid(depot_t list, bool full, uint32_t cap)
 bool
 cache_valid(void)
 {
+	if (!arena_backed(cache_root, sizeof(*cache_root)))
+		return false;
 	for (unsigned int id = 0; id < NCLASS; id++) {
 		struct cache *c = &cache_root->cr_cache[id];
 

@@ -192,6 +192,35 @@ heap_salvage(uint32_t *word)
 	return lost;
 }
 
+static bool
+class_valid(const struct heap_class *hc, unsigned int c)
+{
+	size_t n = 0, most = arena_size / LINE;
+
+	if (hc->hc_size != size_of(c))
+		return false;
+	/* Who was killed with the lock may have set one end of the piece: heap_salvage. */
+	if (ld_acq(&hc->hc_lock) == 0 && hc->hc_piece != NULL && hc->hc_piece != hc->hc_end &&
+	    (!arena_has(hc->hc_piece) || hc->hc_end < hc->hc_piece ||
+		    !arena_backed(hc->hc_piece, (size_t)(hc->hc_end - hc->hc_piece))))
+		return false;
+	for (void *p = hc->hc_free; p != NULL; p = *(void **)p)
+		if (!arena_backed(p, hc->hc_size) || ++n > most)
+			return false;
+	return true;
+}
+
+bool
+heap_valid(void)
+{
+	if (!arena_backed(heap, NHEAP * sizeof(*heap)))
+		return false;
+	for (unsigned int c = 0; c < NHEAP; c++)
+		if (!class_valid(&heap[c], c))
+			return false;
+	return true;
+}
+
 size_t
 heap_used(void)
 {

@@ -115,6 +115,11 @@ explain(const struct instfile *f, int error)
 	case EOPNOTSUPP:
 		return say(f, error, "this file system cannot reserve space; set USTREAMS_DIR to one that "
 			"can, such as a tmpfs");
+	case EUCLEAN:
+		snprintf(chosen.why, sizeof(chosen.why), "instance %s: %.600s is damaged (its lists do "
+			"not hold together); remove it with strclean -i %s", f->if_name, f->if_path,
+			f->if_name);
+		return error;
 	case EAGAIN:
 		return say(f, error, "all places of members are taken");
 	}
@@ -137,8 +142,10 @@ static int
 create(size_t cap, const char *name, const struct instance_ops *io)
 {
 	struct instfile f;
-	int error = inst_create(name, &f, chosen.why);
+	int error;
 
+	chosen.why[0] = '\0'; /* that there is none is no fault */
+	error = inst_create(name, &f, chosen.why);
 	if (error != 0)
 		return error;
 	inst_own(&f);
@@ -186,17 +193,22 @@ outlived(const struct instfile *f)
 static int
 enter(struct instfile *f, const struct instance_ops *io)
 {
+	bool alone;
 	int error;
 
 	if (outlived(f)) {
 		error = inst_unname(f);
 		return error == 0 || error == ENOENT ? ESTALE : explain(f, error);
 	}
+	alone = inst_members(f) == 0;
 	inst_own(f);
 	error = arena_join(f->if_fd, &f->if_head);
-	if (error != 0)
+	if (error != 0) {
 		f->if_fd = -1; /* arena_join closed it */
-	else if ((error = io->io_enlist()) != 0) {
+		return explain(f, error);
+	}
+	error = io->io_sound(alone) ? io->io_enlist() : EUCLEAN;
+	if (error != 0) {
 		f->if_fd = -1;
 		io->io_undo();
 	}

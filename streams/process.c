@@ -326,6 +326,56 @@ furnish(void)
 	return registry_init();
 }
 
+static bool
+slot_sound(uint32_t i)
+{
+	const struct slot *s = ld_acq(&slot_root->sr_slot[i]);
+
+	return s == NULL || (arena_backed(s, sizeof(*s)) && s->sl_id == i);
+}
+
+static bool
+proc_sound(uint32_t i)
+{
+	const struct proc *p = ld_acq(&slot_root->sr_proc[i]);
+
+	return p == NULL || (arena_backed(p, sizeof(*p)) && p->pr_id == i &&
+		ld_acq(&p->pr_state) <= PROC_DYING &&
+		(p->pr_fd0 == NULL || arena_backed(p->pr_fd0, FD_INLINE * sizeof(struct fdent))) &&
+		(p->pr_fd == NULL || arena_backed(p->pr_fd, FD_CHUNKS * sizeof(struct fdent *))));
+}
+
+static bool
+slots_sound(void)
+{
+	if (!arena_backed(slot_root, sizeof(*slot_root)) || slot_root->sr_named != 1 ||
+	    ld_acq(&slot_root->sr_top) > NSLOT || ld_acq(&slot_root->sr_ptop) > NPROC)
+		return false;
+	for (uint32_t i = 1; i < NSLOT; i++)
+		if (!slot_sound(i) || (i < NPROC && !proc_sound(i)))
+			return false;
+	return true;
+}
+
+/*
+ * Before anything is believed: tables that never shrink, and, if nobody is there to
+ * change them, the allocators' lists.  It finds accidents; what lies in the memory
+ * they handed out is anybody's.
+ */
+static bool
+sound(bool alone)
+{
+	bool ok;
+
+	slot_root = arena_root(ROOT_SLOT);
+	heap_join();
+	cache_join();
+	registry_find();
+	ok = slots_sound() && registry_sound() && (!alone || (heap_valid() && cache_valid()));
+	slot_root = NULL;
+	return ok;
+}
+
 /* The others take notice: they are not alone any more. */
 static void
 ring_all(void)
@@ -400,7 +450,7 @@ take_down(void)
 static int
 bring_up(void)
 {
-	static const struct instance_ops ops = { furnish, enlist, take_down };
+	static const struct instance_ops ops = { furnish, sound, enlist, take_down };
 	struct slot_wipe *page = plat_wipe_page();
 	const char *wanted = secure_getenv("USTREAMS_ARENA");
 	size_t size;

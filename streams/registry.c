@@ -490,6 +490,31 @@ registry_find(void)
 	registry = arena_root(ROOT_REGISTRY);
 }
 
+static bool
+tables_sound(const struct queue_tables *qt, uint32_t idx)
+{
+	if (qt->qt_rd == NULL && qt->qt_wr == NULL)
+		return true;
+	return qt->qt_idx == idx && arena_has(qt->qt_rd) && arena_has(qt->qt_wr);
+}
+
+bool
+registry_sound(void)
+{
+	if (!arena_backed(registry, sizeof(*registry)) || registry->rg_n > NREG)
+		return false;
+	for (uint32_t i = 0; i < registry->rg_n; i++) {
+		const struct regent *re = &registry->rg_ent[i];
+
+		if (re->re_kind > REG_ORPHAN || memchr(re->re_name, '\0', sizeof(re->re_name)) == NULL)
+			return false;
+		if (re->re_kind != REG_FREE && (!tables_sound(&re->re_tables, 2 + i * 4) ||
+			    !tables_sound(&re->re_lower, 4 + i * 4)))
+			return false;
+	}
+	return true;
+}
+
 int
 registry_join(void)
 {

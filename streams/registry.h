@@ -78,6 +78,8 @@ extern const struct conf conf_table[];
 int registry_init(void);
 /* The same for who joins: the procedures of what comes with the library. */
 void registry_find(void);
+/* Do its entries look like entries? */
+bool registry_sound(void);
 int registry_join(void);
 /*
  * The entry of a name (up to n bytes of it), one use counted, or NULL.
