@@ -91,8 +91,8 @@ inst_sum(const struct insthead *ih)
 	return sum_page(ih);
 }
 
-static void
-options(char *buf, size_t size, uint32_t build)
+void
+inst_options(char *buf, size_t size, uint32_t build)
 {
 	snprintf(buf, size, "buffer_cache=%s head_cache=%s heap=%s debug=%u",
 		(build & INST_B_CACHE) && !(build & INST_B_MALLOC) ? "yes" : "no",
@@ -216,8 +216,8 @@ judge_content(struct instfile *f, enum inst_how how, char *why)
 			"strclean -i %s", f->if_name, f->if_path, ih->ih_layout,
 			(unsigned long long)(ih->ih_shape & 0xffffff), INST_LAYOUT,
 			(unsigned long long)(inst_shape & 0xffffff), f->if_name);
-	options(theirs, sizeof(theirs), ih->ih_build);
-	options(mine, sizeof(mine), INST_BUILD);
+	inst_options(theirs, sizeof(theirs), ih->ih_build);
+	inst_options(mine, sizeof(mine), INST_BUILD);
 	if (error == ELIBBAD && how == INST_JOIN)
 		return inst_blame(why, error, "instance %s: %s is of a library built with %s, this one with "
 			"%s; use one library for all", f->if_name, f->if_path, theirs, mine);

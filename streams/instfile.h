@@ -101,6 +101,8 @@ struct instfile {
 bool inst_name_ok(const char *name);
 /* The checksum of a header. */
 uint64_t inst_sum(const struct insthead *ih);
+/* The options of an ih_build as words: "buffer_cache=yes ...". */
+void inst_options(char *buf, size_t size, uint32_t build);
 /* Does a header describe this very library's arenas?  0, EPROTO, ELIBBAD. */
 int inst_same_build(const struct insthead *ih);
 

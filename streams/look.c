@@ -113,6 +113,18 @@ bounds_sound(const struct arena *a)
 		a->ar_brk <= a->ar_committed && a->ar_brk >= sizeof(*a);
 }
 
+static bool
+roots_sound(const struct arena *a)
+{
+	for (int i = 0; i < ROOTS; i++) {
+		uint64_t off = a->ar_head.ih_root[i] - a->ar_head.ih_base;
+
+		if (off % LINE != 0 || off < sizeof(*a) || off >= a->ar_brk)
+			return false;
+	}
+	return true;
+}
+
 /* Judge the header of a file of so many bytes: 0, EUCLEAN, EPROTO, ELIBBAD, and what. */
 static int
 judge(struct ustr_look *lk, size_t length, const char **what)
@@ -127,7 +139,8 @@ judge(struct ustr_look *lk, size_t length, const char **what)
 	*what = "it is only being set up, or its header is damaged";
 	if (ih->ih_len != sizeof(*ih) && ih->ih_layout != INST_LAYOUT)
 		return EPROTO;
-	if (ih->ih_len != sizeof(*ih) || inst_sum(ih) != ih->ih_sum || !bounds_sound(a))
+	if (ih->ih_len != sizeof(*ih) || inst_sum(ih) != ih->ih_sum || !bounds_sound(a) ||
+	    (ih->ih_layout == INST_LAYOUT && !roots_sound(a)))
 		return EUCLEAN;
 	error = inst_same_build(ih);
 	*what = "the file is shorter than its header says";
@@ -172,6 +185,18 @@ look_locked(const struct ustr_look *lk, const struct proc *p)
 
 /* ---- opening ---------------------------------------------------------------------------- */
 
+static void
+warn(struct ustr_look *lk)
+{
+	char theirs[96], mine[96];
+
+	inst_options(theirs, sizeof(theirs), lk->lk_arena.ar_head.ih_build);
+	inst_options(mine, sizeof(mine), INST_BUILD);
+	snprintf(lk->lk_warning, sizeof(lk->lk_warning),
+		"%.120s: made by a library built with %s, looked at by one with %s", lk->lk_name,
+		theirs, mine);
+}
+
 /* lk, whose lk_fd is set, becomes a look at what is called name; or NULL. */
 static struct ustr_look *
 begin(struct ustr_look *lk, const char *name, struct fault *f)
@@ -181,9 +206,7 @@ begin(struct ustr_look *lk, const char *name, struct fault *f)
 
 	snprintf(lk->lk_name, sizeof(lk->lk_name), "%s", name);
 	if (error == ELIBBAD)
-		snprintf(lk->lk_warning, sizeof(lk->lk_warning),
-			"%.128s: it is of another build (%#x, this is %#x) of the same layout", name,
-			lk->lk_arena.ar_head.ih_build, INST_BUILD);
+		warn(lk);
 	if (error == 0 || error == ELIBBAD)
 		return lk;
 	if (error == EPROTO)

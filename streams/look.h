@@ -44,7 +44,7 @@ struct ustr_look {
 	size_t lk_budget;	/* O  what may yet be copied for this view, bytes */
 	struct arena lk_arena;	/* O  the header, as last read */
 	char lk_name[256];	/* C  for people */
-	char lk_warning[256];	/* C  "" or a line */
+	char lk_warning[384];	/* C  "" or a line */
 };
 
 /* A growing array. */

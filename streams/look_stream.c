@@ -69,11 +69,11 @@ count_head(const queue_t *q, struct ustr_view_queue *vq)
 static pid_t
 inside(const struct looking *l, const struct perim *p)
 {
-	uint64_t word;
+	struct perim copy;
 
-	if (p == NULL || !look_copy(l->l_lk, &p->pe_word, 8, &word, sizeof(word)))
+	if (p == NULL || !look_copy(l->l_lk, p, LINE, &copy, sizeof(copy)))
 		return 0;
-	return look_tid(l, perim_owner(word));
+	return look_tid(l, perim_owner(copy.pe_word));
 }
 
 static bool

@@ -105,6 +105,22 @@ interval(const char *text)
 	return end == text || *end != '\0' || !(s >= 0.1 && s <= 3600) ? 0 : s;
 }
 
+/* A stream of an instance is recorded by who takes part in that. */
+static void
+for_strtap(struct top *t, const struct lookopt *o)
+{
+	static char pid[16];
+
+	snprintf(pid, sizeof(pid), "%d", (int)o->pid);
+	t->where[1] = ustr_look_instancename(t->lk);
+	if (o->file == NULL && t->where[1] != NULL) {
+		t->where[0] = "-I";
+	} else {
+		t->where[0] = o->file != NULL ? "-f" : "-p";
+		t->where[1] = o->file != NULL ? o->file : pid;
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -143,6 +159,7 @@ main(int argc, char **argv)
 	t.lk = lookopt_open(&o);
 	if (t.lk == NULL)
 		return TOOL_USAGE;
+	for_strtap(&t, &o);
 	t.now = lookopt_view(t.lk);
 	status = t.now == NULL ? TOOL_USAGE
 	    : batch	       ? print_batch(&t, count == -1 ? 1 : count)

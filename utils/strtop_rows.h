@@ -19,6 +19,8 @@ struct top {
 	struct ustr_view *now;
 	double seconds;	/* between views */
 	enum top_sort sort;
+	/* Where strtap finds it: an option and its value. */
+	const char *where[2];
 };
 
 /* A text of lines. */

@@ -7,7 +7,8 @@
  *    └────────q──────────┘    └───────q, m───────┘
  *
  * Messages come from strtap, which takes part in the instance and switches the
- * recorder of the stream on; strtop itself only looks.
+ * recorder of the stream on, or, of a program without one, shows what is recorded
+ * anyway; strtop itself only looks.
  */
 #include "strtop.h"
 
@@ -180,7 +181,7 @@ messages(struct screen *s)
 		move_choice(s, 0);
 		if (s->chosen == 0)
 			return;
-		tap_begin(&s->tap, s->top->lk, s->chosen);
+		tap_begin(&s->tap, s->top->where[0], s->top->where[1], s->chosen);
 		s->mode = MESSAGES;
 	}
 }

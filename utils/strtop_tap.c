@@ -41,10 +41,11 @@ say(struct tap *t, const char *text)
  * strtap would put the terminal back in order, as curses does when it is killed.
  */
 static int
-spawn_strtap(const char *instance, unsigned int id, int out, pid_t *pid)
+spawn_strtap(const char *option, const char *value, unsigned int id, int out, pid_t *pid)
 {
 	char path[4096], number[16];
-	char *argv[] = {"strtap", "-I", (char *)(uintptr_t)instance, number, NULL};
+	char *argv[] = {"strtap", (char *)(uintptr_t)option, (char *)(uintptr_t)value, number,
+	    NULL};
 	ssize_t n = readlink("/proc/self/exe", path, sizeof(path) - 16);
 	posix_spawn_file_actions_t files;
 	int error = ENOENT;
@@ -68,23 +69,17 @@ spawn_strtap(const char *instance, unsigned int id, int out, pid_t *pid)
 }
 
 void
-tap_begin(struct tap *t, const struct ustr_look *lk, unsigned int id)
+tap_begin(struct tap *t, const char *option, const char *value, unsigned int id)
 {
-	const char *instance = ustr_look_instancename(lk);
 	char why[64];
 	int p[2], error;
 
 	*t = (struct tap){.fd = -1};
-	if (instance == NULL) {
-		say(t, "only the streams of a named instance can be recorded from outside; "
-		       "run the program with USTREAMS_INSTANCE=name");
-		return;
-	}
 	if (pipe2(p, O_CLOEXEC) == -1) {
 		say(t, strerror(errno));
 		return;
 	}
-	error = spawn_strtap(instance, id, p[1], &t->pid);
+	error = spawn_strtap(option, value, id, p[1], &t->pid);
 	close(p[1]);
 	fcntl(p[0], F_SETFL, O_NONBLOCK);
 	t->fd = p[0];

@@ -8,8 +8,6 @@
 
 #include <sys/types.h>
 
-#include <ustreams_look.h>
-
 enum { TAP_LINES = 128, TAP_WIDTH = 256 };
 
 struct tap {
@@ -20,8 +18,11 @@ struct tap {
 	char line[TAP_LINES][TAP_WIDTH];
 };
 
-/* Begin; what prevents it becomes a line. */
-void tap_begin(struct tap *t, const struct ustr_look *lk, unsigned int id);
+/*
+ * Begin, with an option of strtap that says where the stream is, and its value;
+ * what prevents it becomes a line.
+ */
+void tap_begin(struct tap *t, const char *option, const char *value, unsigned int id);
 void tap_end(struct tap *t);
 /* Take what has come; never waits. */
 void tap_read(struct tap *t);
