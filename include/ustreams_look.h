@@ -163,6 +163,7 @@ struct ustr_view_stream {
 	pid_t vs_plumber;	/* thread that has the group for itself, or 0 */
 	unsigned int vs_attached; /* names attached to it */
 	uint64_t vs_dev, vs_ino; /* file behind the FIFO's or an attached name; 0: none */
+	char vs_path[64];	/* the end of that name, as it was spelled; "" */
 	/* Since it was made: what arrived at its head, and what was read of that. */
 	uint64_t vs_put_bytes, vs_put_blocks;
 	uint64_t vs_got_bytes, vs_got_blocks;

@@ -165,7 +165,7 @@ title(FILE *to, const struct ustr_view_stream *vs)
 	if (vs->vs_attached > 0)
 		fprintf(to, ", %u names attached", vs->vs_attached);
 	if (vs->vs_ino != 0)
-		fprintf(to, ", inode %llu", (unsigned long long)vs->vs_ino);
+		fprintf(to, ", %s (inode %llu)", vs->vs_path, (unsigned long long)vs->vs_ino);
 	flags(to, states, vs->vs_state);
 	fputc('\n', to);
 }

@@ -250,6 +250,7 @@ name_files(const struct looking *l, const struct stdata *head, struct ustr_view_
 			continue;
 		vs->vs_dev = nd->nd_path.pp_dev;
 		vs->vs_ino = nd->nd_path.pp_ino;
+		look_name(vs->vs_path, sizeof(vs->vs_path), nd->nd_path.pp_text, PLAT_PATHTEXT);
 	}
 }
 

@@ -62,6 +62,15 @@ denied(int fd, const char *path, int oflag)
 	return errno;
 }
 
+/* For people, so it need not be whole. */
+static void
+spell(struct plat_path *pp, const char *path)
+{
+	size_t n = strlen(path), from = n < PLAT_PATHTEXT ? 0 : n - (PLAT_PATHTEXT - 1);
+
+	memcpy(pp->pp_text, path + from, n - from + 1);
+}
+
 int
 plat_pathfind(const char *path, int oflag, struct plat_path *pp, int *deniedp)
 {
@@ -71,6 +80,7 @@ plat_pathfind(const char *path, int oflag, struct plat_path *pp, int *deniedp)
 	if (fd < 0)
 		return errno;
 	error = identify(fd, pp);
+	spell(pp, path);
 	if (error == 0)
 		*deniedp = denied(fd, path, oflag);
 	plat_close(fd);

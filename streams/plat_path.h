@@ -12,6 +12,8 @@
 
 #include "plat.h"
 
+#define PLAT_PATHTEXT 64
+
 struct plat_path {
 	uint64_t pp_dev;	/* device */
 	uint64_t pp_ino;	/* inode */
@@ -20,6 +22,7 @@ struct plat_path {
 	uid_t pp_uid;		/* owner */
 	gid_t pp_gid;
 	uint32_t pp_mount;	/* something is mounted there */
+	char pp_text[PLAT_PATHTEXT]; /* the end of the path as it was spelled, for people */
 };
 
 /*

@@ -262,9 +262,11 @@ START_TEST(a_fifo_and_an_attached_name_are_seen_by_their_files)
 	ck_assert_uint_ne(vs->vs_state & USTR_STREAM_NOWRITER, 0);
 	ck_assert_int_eq(stat(fifo, &st), 0);
 	ck_assert_uint_eq(vs->vs_ino, st.st_ino);
+	ck_assert_str_eq(vs->vs_path, fifo);
 	vs = stream_of(v, getpid(), p[0]);
 	ck_assert_int_eq(stat(name, &st), 0);
 	ck_assert_uint_eq(vs->vs_attached, 1);
+	ck_assert_str_eq(vs->vs_path, name);
 	ck_assert_uint_eq(vs->vs_ino, st.st_ino);
 	ustr_view_free(v);
 	fdetach(name);

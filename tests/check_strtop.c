@@ -256,13 +256,13 @@ START_TEST(batches_are_text_with_rates_in_order)
 		return;
 	ck_assert_int_eq(prints("-b -n 3 -d 0.2", text, sizeof(text)), 0);
 	ck_assert_int_eq(count(text, "strtop: instance topped"), 3);
-	ck_assert_int_eq(count(text, "STREAM DRIVER"), 3);
+	ck_assert_int_eq(count(text, "STREAM WHERE"), 3);
 	ck_assert_int_eq(count(text, "\x1b"), 0);
 	/* The first one carries the messages. */
 	at = strstr(text, "STATE\n");
 	ck_assert_ptr_nonnull(at);
 	ck_assert_msg(
-	    sscanf(at + 6, "%*u pipe to %*u - %lf", &arrived) == 1 && arrived > 0, "%s", text);
+	    sscanf(at + 6, "%*u to %*u - %lf", &arrived) == 1 && arrived > 0, "%s", text);
 	ck_assert_int_eq(prints("-b -d 0.1 -s fill", text, sizeof(text)), 0);
 	at = strstr(text, "STATE\n");
 	ck_assert_ptr_nonnull(at);

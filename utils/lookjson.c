@@ -135,6 +135,8 @@ lookjson_stream(const struct ustr_view_stream *vs, bool queues)
 	    whole(vs->vs_got_blocks));
 	json_object_set_new(o, "modules", split(look_modules(buf, vs), ","));
 	json_object_set_new(o, "state", split(look_state(buf, vs->vs_state), ","));
+	if (vs->vs_path[0] != '\0')
+		json_object_set_new(o, "path", json_string(vs->vs_path));
 	if (vs->vs_mate != 0)
 		json_object_set_new(o, "mate", json_integer(whole(vs->vs_mate)));
 	if (vs->vs_mux[0] != '\0')

@@ -36,6 +36,20 @@ look_kind(int kind)
 }
 
 const char *
+look_where(char buf[LOOKTEXT], const struct ustr_view_stream *vs)
+{
+	if (vs->vs_path[0] != '\0')
+		snprintf(buf, LOOKTEXT, "%s", vs->vs_path);
+	else if (vs->vs_kind != USTR_STREAM_PIPE)
+		snprintf(buf, LOOKTEXT, "%s/%u", vs->vs_driver, vs->vs_minor);
+	else if (vs->vs_mate != 0)
+		snprintf(buf, LOOKTEXT, "to %u", vs->vs_mate);
+	else
+		snprintf(buf, LOOKTEXT, "closed");
+	return buf;
+}
+
+const char *
 look_wait(int what)
 {
 	return what == USTR_WAIT_MESSAGE ? "message"

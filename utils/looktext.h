@@ -13,6 +13,8 @@ enum { LOOKTEXT = 256 };
 const char *look_amount(char buf[16], double n, int unit);
 /* "pipe", "device", "fifo" */
 const char *look_kind(int kind);
+/* "to 5", "echo/0", the path of a FIFO or an attached stream.  In buf. */
+const char *look_where(char buf[LOOKTEXT], const struct ustr_view_stream *vs);
 /* "hungup,rderr", or "-".  In buf. */
 const char *look_state(char buf[LOOKTEXT], unsigned int state);
 /* "FULL WANTW", or "".  In buf. */

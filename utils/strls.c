@@ -96,22 +96,10 @@ print_processes(const struct ustr_view *v)
 	table_print(&t, stdout);
 }
 
-/* "pipe with 2", "echo 0", "fifo" */
-static void
-name_driver(struct table *t, const struct ustr_view_stream *vs)
-{
-	if (vs->vs_kind == USTR_STREAM_PIPE && vs->vs_mate != 0)
-		table_cell(t, "to %u", vs->vs_mate);
-	else if (vs->vs_kind == USTR_STREAM_PIPE)
-		table_cell(t, "closed");
-	else
-		table_cell(t, "%s/%u", vs->vs_driver, vs->vs_minor);
-}
-
 static void
 print_streams(const struct ustr_view *v)
 {
-	static const char *const heads[] = {">STREAM", "KIND", "DRIVER", "MODULES", ">OPENS",
+	static const char *const heads[] = {">STREAM", "KIND", "WHERE", "MODULES", ">OPENS",
 	    "PIDS", "STATE", ">BYTES", ">BLOCKS", NULL};
 	char buf[LOOKTEXT], amount[16];
 	struct table t;
@@ -124,7 +112,7 @@ print_streams(const struct ustr_view *v)
 		look_queued(vs, &bytes, &blocks);
 		table_cell(&t, "%u", vs->vs_id);
 		table_cell(&t, "%s", look_kind(vs->vs_kind));
-		name_driver(&t, vs);
+		table_cell(&t, "%s", look_where(buf, vs));
 		table_cell(&t, "%s", look_modules(buf, vs));
 		table_cell(&t, "%u", vs->vs_opens);
 		table_cell(&t, "%s", look_pids(buf, vs));

@@ -158,21 +158,25 @@ fill_bar(char bar[BAR + 3], double fill)
 	memcpy(bar + 1 + BAR, "]", 2);
 }
 
+/* The last n characters: of a path they tell most. */
+static const char *
+tail(const char *text, size_t n)
+{
+	size_t len = strlen(text);
+
+	return len <= n ? text : text + len - n;
+}
+
 static void
 print_row(FILE *f, const struct row *r)
 {
 	const struct ustr_view_stream *vs = r->vs;
-	char name[40], modules[LOOKTEXT], pids[LOOKTEXT], state[LOOKTEXT], bar[BAR + 3];
+	char where[LOOKTEXT], modules[LOOKTEXT], pids[LOOKTEXT], state[LOOKTEXT], bar[BAR + 3];
 	char a[5][16];
 
-	if (vs->vs_kind == USTR_STREAM_PIPE)
-		snprintf(name, sizeof(name), vs->vs_mate != 0 ? "pipe to %u" : "pipe",
-		    vs->vs_mate);
-	else
-		snprintf(name, sizeof(name), "%s/%u", vs->vs_driver, vs->vs_minor);
 	fill_bar(bar, r->rate.fill);
 	fprintf(f, "%6u %-13.13s %-17.17s %9s %8s %9s %8s %7s %s %-15.15s %s\n", vs->vs_id,
-	    name, look_modules(modules, vs), look_amount(a[0], r->rate.in_blocks, 1000),
+	    tail(look_where(where, vs), 13), look_modules(modules, vs), look_amount(a[0], r->rate.in_blocks, 1000),
 	    look_amount(a[1], r->rate.in_bytes, 1024),
 	    look_amount(a[2], r->rate.out_blocks, 1000),
 	    look_amount(a[3], r->rate.out_bytes, 1024),
@@ -194,7 +198,7 @@ top_list(const struct top *t, struct lines *l)
 		row[i].key = key_of(&row[i], t->sort);
 	}
 	qsort(row, v->v_nstreams, sizeof(*row), by_key);
-	fprintf(f, "%6s %-13s %-17s %9s %8s %9s %8s %7s %-12s %-15s %s\n", "STREAM", "DRIVER",
+	fprintf(f, "%6s %-13s %-17s %9s %8s %9s %8s %7s %-12s %-15s %s\n", "STREAM", "WHERE",
 	    "MODULES", "ARRIVED/s", "BYTES/s", "READ/s", "BYTES/s", "QUEUED", "FULLEST", "PIDS",
 	    "STATE");
 	for (unsigned int i = 0; i < v->v_nstreams; i++)
