@@ -23,7 +23,7 @@ name_init(struct named *n, const char *name)
 	const char *slash = strchr(name, '/');
 	struct stat st;
 
-	*n = (struct named){.name = name, .in = -1, .out = -1};
+	*n = (struct named){.name = name, .kind = NAME_DEVICE, .in = -1, .out = -1};
 	if (*name == '/' || *name == '.' || stat(name, &st) == 0)
 		snprintf(n->path, sizeof(n->path), "%s", name);
 	else if (slash == NULL)
@@ -59,17 +59,16 @@ name_may_come(const struct named *n)
 	return stat(n->path, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 0;
 }
 
-/* What the path promises, before anything is open. */
-static bool
-looks_like_fifo(const char *path)
+bool
+name_is_fifo(const struct named *n)
 {
-	const char *device = path + sizeof(devices) - 1;
+	const char *device = n->path + sizeof(devices) - 1;
 	struct stat st;
 
-	if (strncmp(path, devices, sizeof(devices) - 1) == 0)
+	if (strncmp(n->path, devices, sizeof(devices) - 1) == 0)
 		return strncmp(device, "fifo", 4) == 0 ||
 		    strcmp(device, "clone/fifo") == 0;
-	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+	return stat(n->path, &st) == 0 && S_ISFIFO(st.st_mode);
 }
 
 static enum name_kind
@@ -88,7 +87,7 @@ name_can_meet(const struct named *n, const char *instance, char *why, size_t siz
 {
 	if (instance == NULL)
 		instance = secure_getenv("USTREAMS_INSTANCE");
-	if ((instance != NULL && *instance != '\0') || !looks_like_fifo(n->path) ||
+	if ((instance != NULL && *instance != '\0') || !name_is_fifo(n) ||
 	    strcmp(n->path, "/dev/streams/clone/fifo") == 0)
 		return true;
 	snprintf(why, size,
@@ -137,7 +136,7 @@ open_fifo(struct named *n, int fd)
 static int
 open_both(struct named *n)
 {
-	int how = looks_like_fifo(n->path) ? O_RDONLY : O_RDWR;
+	int how = name_is_fifo(n) ? O_RDONLY : O_RDWR;
 	int fd = open_one(n->path, how, false), error;
 
 	if (fd == -1)

@@ -31,6 +31,8 @@ struct named {
 
 /* "echo" is /dev/streams/clone/echo, "echo/3" minor 3 of it, others are paths. */
 void name_init(struct named *n, const char *name);
+/* Whether the path promises a FIFO, which has a side for each direction. */
+bool name_is_fifo(const struct named *n);
 /*
  * Whether it is a place to meet other programs at, which takes an instance; false
  * where there is none, after why[] was filled.

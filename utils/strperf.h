@@ -44,6 +44,8 @@ int cmd_mem(int argc, char **argv);
 int cmd_open(int argc, char **argv);
 int cmd_scale(int argc, char **argv);
 int cmd_fifo(int argc, char **argv);
+int cmd_write(int argc, char **argv);
+int cmd_read(int argc, char **argv);
 /* --help, or else --version, on stdout.  EXIT_DONE. */
 int cmd_text(bool help);
 

@@ -39,6 +39,9 @@ static const struct command {
     {"mem", cmd_mem, "[options]", "message blocks, beside malloc"},
     {"fifo", cmd_fifo, "[options]",
 	"the matrix of a FIFO, beside the kernel's FIFO and sockets"},
+    {"write", cmd_write, "[options] NAME",
+	"the writer of two programs that meet in an instance"},
+    {"read", cmd_read, "[options] NAME", "the reader of them"},
     {"open", cmd_open, "[options]", "opening, pushing, popping and closing streams"},
     {"scale", cmd_scale, "[options]",
 	"the cost of a message against modules, sizes, writers, streams"},
@@ -91,14 +94,25 @@ usage(const char *given)
 	return EXIT_USAGE;
 }
 
+/* Of rr, -I is another option; of two programs, it is how they meet. */
+static unsigned int
+instance_option(int argc, char **argv)
+{
+	bool two = argc > 1 &&
+	    (strcmp(argv[1], "write") == 0 || strcmp(argv[1], "read") == 0);
+
+	return two ? TOOLINST_MAKE : TOOLINST_LONG;
+}
+
 int
 commands_main(int argc, char **argv)
 {
-	bool in_place = toolinst_begin(program_invocation_short_name, &argc, argv, TOOLINST_LONG);
-	const char *name = argc < 2 ? NULL : argv[1], *fault;
+	const char *name, *fault;
 
-	if (!in_place)
+	if (!toolinst_begin(
+		program_invocation_short_name, &argc, argv, instance_option(argc, argv)))
 		return EXIT_USAGE;
+	name = argc < 2 ? NULL : argv[1];
 	if (name == NULL)
 		return usage(name);
 	if (strcmp(name, "--help") == 0 || strcmp(name, "help") == 0)

@@ -360,7 +360,9 @@ set_version(void *to, const char *arg)
 /* ---- the table ---------------------------------------------------------------- */
 
 #define LOOPS (USE_PIPE | USE_RR)
-#define REPORTS (USE_RR | USE_MEM | USE_OPEN | USE_SCALE | USE_FIFO)
+#define ENDS (USE_WRITE | USE_READ)
+#define HERE (USE_PIPE | USE_RR | USE_MEM | USE_OPEN | USE_SCALE | USE_FIFO)
+#define REPORTS (USE_RR | USE_MEM | USE_OPEN | USE_SCALE | USE_FIFO | ENDS)
 #define OUTPUTS "names separated by commas; a name that there is not prints all there are"
 
 static const struct arg table[] = {
@@ -373,10 +375,12 @@ static const struct arg table[] = {
     {"mode", "WORD", set_mode, "process or thread",
 	"what writer and reader are; default process", LOOPS | USE_FIFO, 0},
     {"cpus", "LIST", set_cpus, "W,R (two different CPUs), one CPU, or none",
-	"where writer and reader run; default the first two CPUs allowed", 0, 0},
+	"where writer and reader run; default the first two CPUs allowed", HERE, 0},
     {"push", "LIST", set_push, "up to 64 module names of 1 to 8 characters, '' for none",
 	"modules to push on the writing end, the first at the bottom; default pipemod",
 	LOOPS, 0},
+    {"push", "LIST", set_push, "up to 64 module names of 1 to 8 characters, '' for none",
+	"modules to push while it runs, the first at the bottom; default none", ENDS, 0},
     {"read-mode", "WORD", set_read_mode, "RNORM, RMSGD or RMSGN",
 	"how the reading end reads; default RMSGD", LOOPS, 0},
     {"io", "WORD", set_io, "rw or msg",
@@ -389,16 +393,22 @@ static const struct arg table[] = {
     {"lowat", "BYTES", set_lowat, "0 to 2147483647 bytes, not above --hiwat",
 	"low-water mark of the reading end", LOOPS, 0},
     {"rate", "N", set_rate, "1 to 100000000 messages a second",
-	"send so many, and tell the latency since the time each was due", USE_PIPE, 0},
+	"send so many, and tell the latency since the time each was due",
+	USE_PIPE | USE_WRITE, 0},
+    {"rate", "N", set_rate, "1 to 100000000 messages a second", "read no more than that",
+	USE_READ, 0},
     {"writers", "N", set_writers, "1 to 8", "writers of one stream; default 1", USE_PIPE,
 	0},
     {"readers", "N", set_readers, "1 to 8", "readers of one stream; default 1", USE_PIPE,
 	0},
     {"duration", "SECONDS", set_duration, "0.01 to 86400 seconds",
+	"time to send; default 6", USE_WRITE, 0},
+    {"duration", "SECONDS", set_duration, "0.01 to 86400 seconds",
 	"time to measure each subject at each size, or for an iteration",
 	LOOPS | USE_OPEN | USE_SCALE, 0},
     {"interval", "SECONDS", set_interval, "0.01 to 86400 seconds",
-	"length of a slice, and of a report line; default 1, compare 0.25", USE_PIPE, 0},
+	"length of a slice, and of a report line; default 1, compare 0.25",
+	USE_PIPE | ENDS, 0},
     {"json", NULL, set_json, NULL, "print one JSON object", 0, 0},
     {"csv", NULL, set_csv, NULL, "print comma-separated values", 0, 0},
     {"raw", NULL, set_raw, NULL, "print every sample on a line of its own", 0, 0},
@@ -407,7 +417,7 @@ static const struct arg table[] = {
     {"columns", "LIST", set_columns, OUTPUTS, "print these outputs as columns of CSV",
 	REPORTS, 'o'},
     {"plot", "FILE", set_plot, "a file that ends in .svg or .png",
-	"draw the results with gnuplot", 0, 0},
+	"draw the results with gnuplot", HERE, 0},
     {"help", NULL, set_help, NULL, "print this", 0, 0},
     {"version", NULL, set_version, NULL, "print the library's version and build", 0, 0},
     {"plant-flip", "N", set_flip, "a message number from 0", NULL, USE_PIPE, 0},
@@ -433,6 +443,15 @@ opts_parse_for(struct options *o, const struct args *own, int argc, char **argv)
 	if (o->plot != NULL)
 		status = plot_check(o->plot);
 	return status == EXIT_DONE ? opts_settle_cpus(o) : status;
+}
+
+int
+opts_parse_with(
+    struct options *o, const struct args *own, int argc, char **argv, int *rest)
+{
+	const struct args sets[] = {{table, NELEM(table), o, o->use}, *own};
+
+	return args_parse(sets, NELEM(sets), argc, argv, rest);
 }
 
 int

@@ -31,6 +31,8 @@ enum use {
 	USE_OPEN = 8,
 	USE_SCALE = 16,
 	USE_FIFO = 32,
+	USE_WRITE = 64,
+	USE_READ = 128,
 };
 
 struct subject;
@@ -76,6 +78,9 @@ void opts_defaults(struct options *o);
  * the first operand.  EXIT_DONE, or EXIT_USAGE after one line on stderr.
  */
 int opts_parse(struct options *o, int argc, char **argv, int *rest);
+/* The same for the command o->use, with options of its own. */
+int opts_parse_with(
+    struct options *o, const struct args *own, int argc, char **argv, int *rest);
 /*
  * The same for the command o->use, with options of its own (or NULL): no
  * operand is legal, and the CPUs are settled.
