@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <sys/ddi.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -246,8 +247,10 @@ child(int (*fn)(void *), void *arg)
 
 	fflush(NULL);
 	pid = fork();
-	if (pid == 0)
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* a test that is ended leaves nobody */
 		_exit(fn(arg));
+	}
 	ck_assert_msg(pid > 0, "fork: %s", ename(errno));
 	return pid;
 }

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <time.h>
 
@@ -214,6 +215,7 @@ crew_start(struct crew *c, bool forked, int n, void (*fn)(int, void *), void *ar
 		}
 		c->c_pid[i] = (pid_t)MUST(fork());
 		if (c->c_pid[i] == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
 			worker(s);
 			_exit(0);
 		}
