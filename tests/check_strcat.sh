@@ -242,7 +242,8 @@ ended $reader
 is 0 "$got" "a reader whose writer was terminated"
 
 # Whoever reads stdout wants no more.
-yes | timeout $limit "$strcat" fifo 2>err | head -n 2 >out
+yes | { timeout $limit "$strcat" fifo 2>err; echo $? >ended; } | head -n 2 >out
+is 0 "$(cat ended)" "| head: status"
 is "y y" "$(echo $(cat out))" "| head"
 is 0 "$(wc -c <err)" "| head: on stderr"
 

@@ -154,6 +154,8 @@ finished(const struct cat *c)
 {
 	bool sends = (c->o.sides & SIDE_OUT) != 0, gets = (c->o.sides & SIDE_IN) != 0;
 
+	if (gets && c->down.unwanted)
+		return true;
 	if (gets && c->down.done)
 		return !sends || c->up.done || c->down.hung || c->down.status != 0;
 	return sends && c->up.done && (!gets || c->up.status != 0);
@@ -263,7 +265,8 @@ conclude(struct cat *c)
 	if (c->down.dropped > 0)
 		cat_complain("%lu control part%s left out; -m -c shows them", c->down.dropped,
 		    c->down.dropped == 1 ? "" : "s");
-	if (status == 0 && c->p[SIGNALS].revents == 0 && c->down.done && left > 0) {
+	if (status == 0 && c->p[SIGNALS].revents == 0 && c->down.done && left > 0 &&
+	    !c->down.unwanted) {
 		cat_complain("%s: hung up; %zu bytes were not sent", c->n.name, left);
 		status = 1;
 	}

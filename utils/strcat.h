@@ -51,6 +51,7 @@ struct cat_flow {
 	unsigned long dropped; /* control parts left out */
 	size_t whole;	 /* down: bytes from at on that belong to ended messages */
 	bool hung;	 /* down: by a hang-up, so that nothing can be sent any more */
+	bool unwanted;	 /* down: whoever read stdout has gone */
 	bool ended;	 /* its source has ended */
 	bool done;	 /* and all of it was passed on */
 	int status;

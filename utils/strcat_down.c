@@ -184,8 +184,10 @@ give(struct cat_flow *down)
 		return;
 	down->ended = down->done = true;
 	down->whole = 0;
-	if (errno == EPIPE)
-		return; /* whoever read it wanted no more */
+	if (errno == EPIPE) {
+		down->unwanted = true;
+		return;
+	}
 	cat_complain("standard output: %s", strerror(errno));
 	down->status = 1;
 }
