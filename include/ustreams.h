@@ -172,7 +172,7 @@ long ustr_streamid(int fd);
 /*
  * Record the events of stream fd in a ring of that many records, 16..1048576,
  * rounded up to a power of two, until 0 or the stream's last close; a ring that
- * is there stays as large as it is.  -1: EBADF EINVAL ENOMEM ENOSTR ETIME.
+ * is there stays as large as it is.  -1: EBADF EDEADLK EINVAL ENOMEM ENOSTR.
  */
 int ustr_trace(int fd, unsigned int records);
 
@@ -180,7 +180,7 @@ int ustr_trace(int fd, unsigned int records);
  * The events of stream number id, of any process that takes part here: recording
  * is switched on if it is not, and off again with the last ustr_tap_close(), also
  * by being killed.  NULL: EAGAIN (8 taps already) EDEADLK EINVAL ENOENT (no such
- * stream) ENOMEM ETIME (a stopped thread holds it).
+ * stream) ENOMEM.
  */
 typedef struct ustr_tap ustr_tap_t;
 ustr_tap_t *ustr_tap_open(unsigned int id, unsigned int records);

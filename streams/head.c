@@ -176,8 +176,9 @@ head_free(struct stdata *sd)
 
 /* ---- being the plumber ------------------------------------------------------------------ */
 
-bool
-head_plumb_try(struct slot *me, struct stdata *sd)
+/* Try to become sd_plumber; *step as plat_backoff()'s, for the wait between. */
+static bool
+plumber_try(struct slot *me, struct stdata *sd)
 {
 	uint32_t owner = ld_seq(&sd->sd_plumber);
 
@@ -187,8 +188,9 @@ head_plumb_try(struct slot *me, struct stdata *sd)
 	return cas(&sd->sd_plumber, &owner, me->sl_key);
 }
 
-int
-head_plumb_wait(struct stdata *sd, unsigned int *step, int64_t *since)
+/* Wait a little for sd_plumber; ETIME: it is stopped. */
+static int
+plumber_wait(struct stdata *sd, unsigned int *step, int64_t *since)
 {
 	struct slot *s = slot_of(ld_seq(&sd->sd_plumber));
 
@@ -202,10 +204,10 @@ head_plumb_take(struct call *c, struct stdata *sd)
 	int64_t since = 0;
 	int error;
 
-	while (!head_plumb_try(c->c_me, sd)) {
+	while (!plumber_try(c->c_me, sd)) {
 		/* A stale owner read outside the group is at worst a stranger. */
 		plumb_exit(c->c_me);
-		error = head_plumb_wait(sd, &step, &since);
+		error = plumber_wait(sd, &step, &since);
 		if (call_reenter(c) != 0)
 			return EBADF;
 		if (error != 0)
@@ -227,7 +229,7 @@ head_enter(struct slot *me, struct stdata *sd)
 
 	for (;;) {
 		plumb_into(me, head_group(sd));
-		if (head_plumb_try(me, sd))
+		if (plumber_try(me, sd))
 			return;
 		plumb_exit(me);
 		plat_backoff(&step);

@@ -203,10 +203,6 @@ int head_plumb_enter(struct call *c);
 int head_plumb_take(struct call *c, struct stdata *sd);
 void head_enter(struct slot *me, struct stdata *sd);
 void head_plumb_leave(struct stdata *sd);
-/* Try to be it, inside its group; and, outside, wait a little (*step as
- * plat_backoff()'s, *since 0 at first): ETIME: who is it is stopped. */
-bool head_plumb_try(struct slot *me, struct stdata *sd);
-int head_plumb_wait(struct stdata *sd, unsigned int *step, int64_t *since);
 /* Two welded heads: 0, ENOSR; and away again, if nobody ever opened them. */
 int head_pipe(struct stdata *sd[2]);
 void head_unpipe(struct stdata *sd[2]);

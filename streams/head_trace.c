@@ -30,10 +30,18 @@ traced_put(queue_t *q, mblk_t *mp)
 
 	/* Somebody has to notice when the tool that wants this is killed. */
 	helper_needed();
+	qtrace_note(q);
 	if (from != NULL)
 		qtrace_write(qtrace_ring(from->sd_rq), head_wq(from), USTR_EV_SENT, mp);
 	qtrace(q, USTR_EV_PUT, mp);
 	return put_procs[q->q_procs].pc_put(q, mp);
+}
+
+static int
+traced_srv(queue_t *q)
+{
+	qtrace_note(q);
+	return put_procs[q->q_procs].pc_srv(q);
 }
 
 int
@@ -54,51 +62,52 @@ htrace_equip(void)
 {
 	put_procs[QIDX_TRACED] = put_absent;
 	put_procs[QIDX_TRACED].pc_put = traced_put;
+	put_procs[QIDX_TRACED].pc_srv = traced_srv;
 }
 
 /* ---- settings of queues ---------------------------------------------------------------- */
 
 /* Invariant 3. */
 static void
-redirect_head(struct slot *me, struct stdata *sd)
+redirect_head(struct stdata *sd)
 {
-	const struct stdata *from;
+	const struct stdata *from = ld_acq(&sd->sd_mate);
 
-	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	from = ld_acq(&sd->sd_mate);
 	qtrace_redirect(sd->sd_rq, ld_acq(&sd->sd_rq->q_tap) != 0 ||
 		(from != NULL && ld_acq(&from->sd_rq->q_tap) != 0));
-	lock_leave(me, &trace_root->tt_lock);
 }
 
-/* All queues of sd record in t, or no longer (NULL).  The caller is sd's plumber. */
+/* All queues of sd record in t, or no longer (NULL); invariant 1. */
 static void
-set_queues(struct slot *me, struct stdata *sd, const struct trace *t)
+set_queues(struct stdata *sd, const struct trace *t)
 {
 	queue_t *rq = sd->sd_rq, *wq = head_wq(sd);
 	struct stdata *to = ld_acq(&sd->sd_mate);
 
-	qtrace_set(me, rq, t);
-	qtrace_set(me, wq, t);
+	qtrace_set(rq, t);
+	qtrace_set(wq, t);
+	CRASH_POINT();
 	if (t != NULL)
 		f_or(&rq->q_want, (uint32_t)WANT_TRACE);
 	else
 		f_and(&rq->q_want, ~(uint32_t)WANT_TRACE);
-	redirect_head(me, sd);
+	redirect_head(sd);
 	if (to != NULL)
-		redirect_head(me, to);
+		redirect_head(to);
+	CRASH_POINT();
 	for (queue_t *q = head_next(sd, wq); q != NULL; q = head_next(sd, q)) {
-		qtrace_set(me, q, t);
-		qtrace_set(me, OTHERQ(q), t);
+		qtrace_set(q, t);
+		qtrace_set(OTHERQ(q), t);
 		qtrace_redirect(q, t != NULL);
 		qtrace_redirect(OTHERQ(q), t != NULL);
+		CRASH_POINT();
 	}
 }
 
 /* ---- rings ---------------------------------------------------------------------------- */
 
 static struct trace *
-ring_make(const struct stdata *sd, unsigned int records)
+ring_make(uint32_t id, unsigned int records)
 {
 	uint32_t n = TRACE_MIN;
 	struct trace *t;
@@ -107,7 +116,7 @@ ring_make(const struct stdata *sd, unsigned int records)
 		n *= 2;
 	t = heap_zalloc(trace_size(n));
 	if (t != NULL)
-		trace_init(t, sd->sd_id, n);
+		trace_init(t, id, n);
 	return t;
 }
 
@@ -118,13 +127,14 @@ ring_free(struct trace *t)
 	heap_free(t, trace_size(t->tr_records));
 }
 
+/* By whom a ring is wanted: not counted is a program whose stream is gone. */
 static bool
 wanted(const struct trace *t)
 {
 	for (int i = 0; i < TRACE_TAPPERS; i++)
 		if (t->tr_tapper[i] != 0)
 			return true;
-	return t->tr_own && !t->tr_gone;
+	return t->tr_own && t->tr_state == TRACE_ON;
 }
 
 /* Under tt_lock. */
@@ -148,6 +158,18 @@ list_out(struct trace *t)
 		st_rel(at, t->tr_link);
 }
 
+/* The ring that is on for stream id, whether its queues lead to it yet or not. */
+static struct trace *
+listed(uint32_t id)
+{
+	struct trace *t = trace_root->tt_first;
+
+	LOCK_HELD(&trace_root->tt_lock);
+	while (t != NULL && (t->tr_stream != id || t->tr_state != TRACE_ON))
+		t = t->tr_link;
+	return t;
+}
+
 /* A process of this life, as tr_tapper has it. */
 static uint64_t
 tapper_of(const struct proc *p)
@@ -155,7 +177,7 @@ tapper_of(const struct proc *p)
 	return (uint64_t)ld_rlx(&p->pr_life) << 32 | p->pr_id;
 }
 
-/* ---- on and off, by sd's plumber ----------------------------------------------------------- */
+/* ---- on and off, inside sd's group ---------------------------------------------------------- */
 
 /* One who wants it more: a tapper, or the program itself (0).  False: too many. */
 static bool
@@ -176,54 +198,44 @@ want(struct trace *t, uint64_t tapper, int *entry)
 	return false;
 }
 
-/* 0 and the ring; ENOMEM, EAGAIN. */
+/*
+ * sd is recorded, in *tp, which is taken over, or in the ring that is there: 0 and
+ * *tp is that, or EAGAIN.  All settings anew: who switched it on may have been killed.
+ */
 static int
-on(struct slot *me, struct stdata *sd, unsigned int records, uint64_t tapper, struct trace **tp,
-	int *entry)
+on(struct slot *me, struct stdata *sd, uint64_t tapper, struct trace **tp, int *entry)
 {
-	struct trace *t = qtrace_ring(sd->sd_rq), *fresh = NULL;
+	struct trace *fresh = *tp, *t;
 	bool ok;
 
-	if (t == NULL) {
-		t = fresh = ring_make(sd, records);
-		if (t == NULL)
-			return ENOMEM;
-	}
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	t = listed(sd->sd_id);
+	if (t == NULL) {
+		t = fresh;
+		list_in(t);
+	}
 	ok = want(t, tapper, entry);
-	if (fresh != NULL)
-		list_in(fresh);
+	set_queues(sd, t);
 	lock_leave(me, &trace_root->tt_lock);
-	if (fresh != NULL)
-		set_queues(me, sd, fresh);
+	if (t != fresh)
+		ring_free(fresh);
 	*tp = t;
 	return ok ? 0 : EAGAIN;
 }
 
-/* Nobody wants sd's ring any more, it seems. */
+/* If nobody wants sd's ring any more it is retired. */
 static void
 off(struct slot *me, struct stdata *sd)
 {
-	struct trace *t = qtrace_ring(sd->sd_rq);
-	bool alone, unwanted;
+	struct trace *t;
 
-	if (t == NULL)
-		return;
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	unwanted = !wanted(t);
-	if (unwanted)
-		list_out(t);
+	t = listed(sd->sd_id);
+	if (t != NULL && !wanted(t)) {
+		set_queues(sd, NULL);
+		st_rel(&t->tr_state, (uint32_t)TRACE_RETIRED);
+	}
 	lock_leave(me, &trace_root->tt_lock);
-	if (!unwanted)
-		return;
-	set_queues(me, sd, NULL);
-	alone = plumb_try(me);
-	if (alone)
-		plumb_unlock(me);
-	if (alone)
-		ring_free(t); /* invariant 2 */
-	else
-		faa(&slot_root->sr_leaked, trace_size(t->tr_records));
 }
 
 /* ---- a stream's life ------------------------------------------------------------------------ */
@@ -237,41 +249,70 @@ htrace_born(struct stdata *sd)
 
 	if (likely(records == 0) || slot_tls == NULL)
 		return;
-	if (on(slot_tls, sd, (unsigned int)records, 0, &t, &entry) != 0)
+	t = ring_make(sd->sd_id, (unsigned int)records);
+	if (t == NULL)
 		faa(&trace_root->tt_refused, (uint64_t)1);
+	else
+		(void)on(slot_tls, sd, 0, &t, &entry);
 }
 
 void
 htrace_parted(struct stdata *sd)
 {
-	if (ld_rlx(&sd->sd_rq->q_traced))
-		redirect_head(slot_tls, sd);
+	redirect_head(sd);
+}
+
+/* Under tt_lock: the next ring of stream id that goes with it; *tappers read on. */
+static struct trace *
+next_gone(uint32_t id)
+{
+	struct trace *t, *next;
+
+	LOCK_HELD(&trace_root->tt_lock);
+	for (t = trace_root->tt_first; t != NULL; t = next) {
+		next = t->tr_link;
+		if (t->tr_stream != id || t->tr_state == TRACE_GONE)
+			continue;
+		st_rel(&t->tr_state, (uint32_t)TRACE_GONE);
+		if (!wanted(t)) {
+			list_out(t);
+			return t;
+		}
+	}
+	return NULL;
 }
 
 void
 htrace_gone(struct stdata *sd)
 {
 	struct slot *me = slot_self();
-	struct trace *t = qtrace_ring(sd->sd_rq);
-	bool unwanted;
+	struct trace *t;
 
-	if (t == NULL || me == NULL)
+	if (likely(ld_acq(&trace_root->tt_first) == NULL) || me == NULL)
 		return;
-	st_rel(&sd->sd_rq->q_tap, 0u);
-	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	st_rel(&t->tr_gone, 1u);
-	unwanted = !wanted(t);
-	if (unwanted)
-		list_out(t);
-	lock_leave(me, &trace_root->tt_lock);
-	if (unwanted)
-		ring_free(t);
+	do {
+		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+		t = next_gone(sd->sd_id);
+		lock_leave(me, &trace_root->tt_lock);
+		if (t != NULL)
+			ring_free(t);
+	} while (t != NULL);
 }
 
 /* ---- finding a stream by its number ------------------------------------------------------------ */
 
 /*
- * E1..E3 (fd.h) for entry e of any process: inside its group, and the stream it
+ * Out again, without serving what is enabled there, as a call does: who only looks
+ * runs nobody's procedures.  He has enabled nothing.
+ */
+static void
+leave(struct slot *me)
+{
+	st_rel(&me->sl_home, NULL);
+}
+
+/*
+ * E1..E3 (fd.h) for entry e of any process: inside the group, and the stream it
  * leads to; or NULL and outside.
  */
 static struct stdata *
@@ -289,13 +330,13 @@ enter_entry(struct slot *me, struct fdent *e)
 		if (ld_seq(&e->fe_file) == f && ld_acq(&e->fe_group) == g && /* E3 */
 		    group_root(g) == root)
 			return f->f_head;
-		st_rel(&me->sl_home, NULL);
+		leave(me);
 	}
 	return NULL;
 }
 
 static struct stdata *
-find_chunk(struct slot *me, struct fdent *e, int n, unsigned int id)
+enter_chunk(struct slot *me, struct fdent *e, int n, unsigned int id)
 {
 	for (; n-- > 0; e++) {
 		struct stdata *sd = ld_acq(&e->fe_file) != NULL ? enter_entry(me, e) : NULL;
@@ -304,94 +345,153 @@ find_chunk(struct slot *me, struct fdent *e, int n, unsigned int id)
 			continue;
 		if (sd->sd_id == id)
 			return sd;
-		plumb_exit(me);
+		leave(me);
 	}
 	return NULL;
 }
 
-/* Inside the group of stream id, which stays until it is left; NULL: none. */
+/* Inside the group of stream id, of which p has a descriptor; or NULL. */
 static struct stdata *
-find(struct slot *me, unsigned int id)
+enter_of(struct slot *me, const struct proc *p, unsigned int id)
+{
+	struct stdata *sd = NULL;
+
+	if (p == NULL || p->pr_fd0 == NULL || p->pr_fd == NULL)
+		return NULL;
+	sd = enter_chunk(me, p->pr_fd0, FD_INLINE, id);
+	for (int c = 0; c < FD_CHUNKS && sd == NULL; c++)
+		if (ld_acq(&p->pr_fd[c]) != NULL)
+			sd = enter_chunk(me, p->pr_fd[c], FD_CHUNK, id);
+	return sd;
+}
+
+/* The same, whoever has it. */
+static struct stdata *
+enter(struct slot *me, unsigned int id)
 {
 	uint32_t top = ld_acq(&slot_root->sr_ptop);
 	struct stdata *sd = NULL;
 
-	for (uint32_t i = 1; i < top && sd == NULL; i++) {
-		struct proc *p = slot_procat(i);
-
-		if (p == NULL || p->pr_fd0 == NULL || p->pr_fd == NULL)
-			continue;
-		sd = find_chunk(me, p->pr_fd0, FD_INLINE, id);
-		for (int c = 0; c < FD_CHUNKS && sd == NULL; c++)
-			if (ld_acq(&p->pr_fd[c]) != NULL)
-				sd = find_chunk(me, p->pr_fd[c], FD_CHUNK, id);
-	}
+	for (uint32_t i = 1; i < top && sd == NULL; i++)
+		sd = enter_of(me, slot_procat(i), id);
 	return sd;
 }
 
-/* The same, and its plumber: 0, ENOENT, ETIME. */
-static int
-seize(struct slot *me, unsigned int id, struct stdata **sdp)
-{
-	unsigned int step = 0;
-	int64_t since = 0;
-	struct stdata *sd;
-	int error;
+/* ---- who wants it no longer ----------------------------------------------------------------------- */
 
-	for (;;) {
-		sd = find(me, id);
+/* The first ring on the list that goes(t), or NULL.  Under tt_lock. */
+static struct trace *
+first(bool (*goes)(const struct trace *))
+{
+	struct trace *t = trace_root->tt_first;
+
+	LOCK_HELD(&trace_root->tt_lock);
+	while (t != NULL && !goes(t))
+		t = t->tr_link;
+	return t;
+}
+
+static bool
+unwanted(const struct trace *t)
+{
+	return t->tr_state == TRACE_ON && !wanted(t);
+}
+
+static bool
+retired(const struct trace *t)
+{
+	return t->tr_state == TRACE_RETIRED;
+}
+
+/* Switch off what nobody wants; not what is just being closed (htrace_gone). */
+static void
+retire(struct slot *me)
+{
+	unsigned int id, last = 0;
+
+	for (;; last = id) {
+		const struct trace *t;
+		struct stdata *sd;
+
+		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+		t = first(unwanted);
+		id = t != NULL ? t->tr_stream : 0;
+		lock_leave(me, &trace_root->tt_lock);
+		sd = id != 0 && id != last ? enter(me, id) : NULL;
 		if (sd == NULL)
-			return ENOENT;
-		if (head_plumb_try(me, sd)) {
-			*sdp = sd;
-			return 0;
-		}
-		plumb_exit(me);
-		error = head_plumb_wait(sd, &step, &since);
-		if (error != 0)
-			return error;
+			return;
+		off(me, sd);
+		leave(me);
 	}
 }
 
-static void
-let_go(struct slot *me, struct stdata *sd)
+/*
+ * Free a retired ring if this process has a descriptor of its stream; it waits until
+ * every call has left that might still write to it.  False: there is none, or a
+ * stopped thread is in the way.
+ */
+static bool
+free_retired(struct slot *me)
 {
-	head_plumb_leave(sd);
-	plumb_exit(me);
+	struct group *g = NULL;
+	struct trace *t;
+
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	t = first(retired);
+	if (t != NULL)
+		list_out(t); /* it is ours */
+	lock_leave(me, &trace_root->tt_lock);
+	if (t != NULL && enter_of(me, me->sl_pslot, t->tr_stream) != NULL) {
+		g = ld_rlx(&me->sl_home);
+		leave(me);
+	}
+	if (g != NULL && plumb_quiesce(g) == 0) {
+		ring_free(t);
+		return true;
+	}
+	if (t != NULL) {
+		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+		list_in(t);
+		lock_leave(me, &trace_root->tt_lock);
+	}
+	return false;
 }
 
-/* Switch stream id's recorder off, if it is there and nobody wants it. */
-static void
-off_by_id(struct slot *me, unsigned int id)
+void
+htrace_tidy(void)
 {
-	struct stdata *sd;
+	struct slot *me = slot_self();
+	bool left;
 
-	if (seize(me, id, &sd) != 0)
-		return; /* closed meanwhile: htrace_gone() saw to it */
-	off(me, sd);
-	let_go(me, sd);
+	if (likely(ld_acq(&trace_root->tt_unwanted) == 0) || me == NULL)
+		return;
+	(void)xchg(&trace_root->tt_unwanted, 0u);
+	retire(me);
+	while (free_retired(me))
+		;
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	left = first(unwanted) != NULL || first(retired) != NULL;
+	lock_leave(me, &trace_root->tt_lock);
+	if (left)
+		st_rel(&trace_root->tt_unwanted, 1u); /* for others, or later */
 }
-
-/* ---- who wants it no longer ----------------------------------------------------------------------- */
 
 /* Entry i of t is free; what is left to be done when nobody wants t now. */
 static void
 unwant(struct slot *me, struct trace *t, int i)
 {
-	unsigned int id = t->tr_stream;
-	bool last, gone;
+	bool gone;
 
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
 	t->tr_tapper[i] = 0;
-	last = !wanted(t);
-	gone = t->tr_gone != 0;
-	if (last && gone)
+	gone = t->tr_state == TRACE_GONE && !wanted(t);
+	if (gone)
 		list_out(t);
 	lock_leave(me, &trace_root->tt_lock);
-	if (last && gone)
+	if (gone)
 		ring_free(t);
-	else if (last)
-		off_by_id(me, id);
+	else
+		st_rel(&trace_root->tt_unwanted, 1u);
 }
 
 /* A ring that tapper wants, and its entry there; NULL: none (any more). */
@@ -426,6 +526,7 @@ htrace_bury(const struct proc *p)
 	/* It is the entry that keeps the ring, and only who buries p empties it. */
 	while ((t = ring_of(me, tapper, &i)) != NULL)
 		unwant(me, t, i);
+	htrace_tidy();
 }
 
 /* ---- the public calls ------------------------------------------------------------------------------- */
@@ -459,43 +560,62 @@ ustr_streamid(int fd)
 	return id;
 }
 
-/* The program wants c's stream recorded, or no longer. */
+/* Outside all groups: have stream id recorded, for a tapper or its program (0). */
 static int
-own(struct call *c, unsigned int records)
+record(struct slot *me, unsigned int id, unsigned int records, uint64_t tapper,
+	struct trace **tp, int *entry)
+{
+	struct stdata *sd;
+	int error;
+
+	/* Made beforehand: clearing a large one takes long. */
+	*tp = ring_make(id, records);
+	if (*tp == NULL)
+		return ENOMEM;
+	sd = enter(me, id);
+	if (sd == NULL) {
+		ring_free(*tp);
+		return ENOENT;
+	}
+	error = on(me, sd, tapper, tp, entry);
+	leave(me);
+	return error;
+}
+
+/* The program does not want stream id recorded any more. */
+static void
+disown(struct slot *me, unsigned int id)
 {
 	struct trace *t;
-	int entry;
 
-	if (records != 0)
-		return on(c->c_me, c->c_head, records, 0, &t, &entry);
-	t = qtrace_ring(c->c_head->sd_rq);
-	if (t == NULL)
-		return 0;
-	lock_enter(c->c_me, &trace_root->tt_lock, RANK_TRACE);
-	t->tr_own = 0;
-	lock_leave(c->c_me, &trace_root->tt_lock);
-	off(c->c_me, c->c_head);
-	return 0;
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	t = listed(id);
+	if (t != NULL)
+		t->tr_own = 0;
+	lock_leave(me, &trace_root->tt_lock);
+	st_rel(&trace_root->tt_unwanted, 1u);
+	htrace_tidy();
 }
 
 int
 ustr_trace(int fd, unsigned int records)
 {
-	struct call c;
-	int error;
+	struct trace *t;
+	int error = 0, entry;
+	long id;
 
 	if (records > TRACE_MAX || (records > 0 && records < TRACE_MIN))
 		return fail(EINVAL);
-	error = call_enter(&c, fd);
-	if (error != 0)
-		return fail(error);
-	error = head_plumb_enter(&c);
-	if (error == 0) {
-		error = own(&c, records);
-		head_plumb_leave(c.c_head);
-	}
-	call_leave(&c);
-	return error == 0 ? 0 : fail(error);
+	id = ustr_streamid(fd);
+	if (id == -1)
+		return -1;
+	if (records > 0)
+		error = record(slot_tls, (unsigned int)id, records, 0, &t, &entry);
+	else
+		disown(slot_tls, (unsigned int)id);
+	call_over(slot_tls);
+	/* Closed meanwhile by another thread. */
+	return error == 0 ? 0 : fail(error == ENOENT ? EBADF : error);
 }
 
 ustr_tap_t *
@@ -503,7 +623,6 @@ ustr_tap_open(unsigned int id, unsigned int records)
 {
 	struct slot *me = slot_self();
 	struct ustr_tap *tap;
-	struct stdata *sd;
 	int error;
 
 	if (me == NULL)
@@ -516,13 +635,9 @@ ustr_tap_open(unsigned int id, unsigned int records)
 		return NULL;
 	tap->tap_owner = tapper_of(me->sl_pslot);
 	tap->tap_stream = id;
-	error = seize(me, id, &sd);
-	if (error == 0) {
-		error = on(me, sd, records, tap->tap_owner, &tap->tap_ring, &tap->tap_entry);
-		if (error == 0)
-			trace_oldest(tap->tap_ring, &tap->tap_at);
-		let_go(me, sd);
-	}
+	error = record(me, id, records, tap->tap_owner, &tap->tap_ring, &tap->tap_entry);
+	if (error == 0)
+		trace_oldest(tap->tap_ring, &tap->tap_at);
 	call_over(me);
 	if (error != 0) {
 		free(tap);
@@ -536,7 +651,7 @@ int
 ustr_tap_read(ustr_tap_t *tap, struct ustr_event *ev)
 {
 	/* Looked at first: after it there are no more events. */
-	bool gone = ld_acq(&tap->tap_ring->tr_gone) != 0;
+	bool gone = ld_acq(&tap->tap_ring->tr_state) == TRACE_GONE;
 
 	/* In a child of fork, whose parent has closed it. */
 	if (!trace_valid(tap->tap_ring, tap->tap_stream))
@@ -565,6 +680,7 @@ ustr_tap_close(ustr_tap_t *tap)
 	if (me != NULL && tap->tap_owner == tapper_of(me->sl_pslot) &&
 	    ld_rlx(&me->sl_home) == NULL) {
 		unwant(me, tap->tap_ring, tap->tap_entry);
+		htrace_tidy();
 		call_over(me);
 	}
 	free(tap);

@@ -8,35 +8,42 @@
  *
  *   put to a queue    q_qidx leads to the recorder's put procedure, which records
  *                     and calls the queue's own (putnext.h)
- *   taken by getq     QTRACED in q_flag, looked at where QWANTW is
+ *   taken by getq     QTRACED in q_flag, looked at where QWANTW is; set by the
+ *                     recorder's put and service procedures
  *   taken by a reader WANT_TRACE in q_want of the head's read queue, a word that
  *                     is looked at anyway
  *   sent by one end   the other end's read queue goes by the recorder as well; it
  *   of a pipe         looks at sd_mate
  *
- *      ┌──────┐ tap_open, ustr_trace, born so   ┌────────┐
- *      │ not  │ ───────── on() ───────────────► │ re-    │◄─┐ wanted by one
- *      │ re-  │                                 │ corded │  │ more, or less
- *      │ cord-│ ◄── off(): nobody wants it ──── │        │──┘
- *      │ ed   │                                 └───┬────┘
- *      └──────┘                                     │ htrace_gone(): last close
- *                                    ┌─────────┐ ◄──┘
- *                        freed ◄──── │ to be   │  tools may read what is in it
- *               last tap closed      │ read    │
- *                                    └─────────┘
+ *          on(): born so, ustr_trace, tap_open
+ *   (none) ────────────────────────────────────► TRACE_ON ◄─┐ wanted by one more,
+ *                                                 │  │  └────┘ or less
+ *              off(): nobody wants it             │  │
+ *   TRACE_RETIRED ◄───────────────────────────────┘  │ htrace_gone(): last close
+ *     │    └──────── htrace_gone() ──────────┐       ▼
+ *     │ free_retired(): nobody knows it      └──► TRACE_GONE: tools may read on
+ *     ▼                                           │ nobody wants it
+ *   (freed) ◄─────────────────────────────────────┘
  *
- * invariant 1: who changes the settings of a stream's queues is its plumber, so
- *   that no pair comes or goes meanwhile; a pair that comes takes the settings of
- *   the head (qtrace_join, under plumb_lock), one that goes loses them.
- * invariant 2: a ring is freed when nobody wants it, its stream's queues do not
- *   lead to it and every call that might have seen them do so has left the group:
- *   off() holds the group exclusively between the two.  Where a stopped thread is
- *   in the way the ring is given up, and counted.
+ * A tool may be killed at any point, and the stream it watches must not notice.  So
+ * a tool is only a reader of the stream's group: it is no plumber, whose death condemns
+ * the stream; it does not hold the group, and so need not serve what is enabled when it
+ * leaves, which would be to die with a message in its hands; it takes no lock of a queue.
+ *
+ * invariant 1: who changes the settings of a stream's queues is inside its group and has
+ *   tt_lock: no pair comes or goes meanwhile, and nobody else changes them.  A pair
+ *   that comes takes the settings of the head (qtrace_join), one that goes loses them.
+ *   Puts may go on: old and new settings of a queue are both right.
+ * invariant 2: a ring that is on or retired is listed; before it is freed, its stream's
+ *   queues do not lead to it and every call that may have seen them do so is over:
+ *   plumb_quiesce, by a process that has the stream, or the stream's end.
  * invariant 3: q_qidx of a head's read queue is the recorder's exactly while its
- *   stream or the stream at the other end of the pipe is recorded; it is worked
- *   out under tt_lock, since two plumbers may change it.
- * invariant 4: who wants a ring is known by process (tr_tapper), so that reap.c
- *   can take back what the dead wanted (htrace_bury).
+ *   stream or the stream at the other end of the pipe is recorded.
+ * invariant 4: who wants a ring is known by process (tr_tapper), so that reap.c can
+ *   take back what the dead wanted (htrace_bury); and what was half switched is switched
+ *   again, on or off, as a whole.
+ * invariant 5: while there is a ring that is on and not wanted, or retired, tt_unwanted
+ *   is set, and each helper looks at them (htrace_tidy).
  */
 #ifndef STREAMS_HEAD_TRACE_H
 #define STREAMS_HEAD_TRACE_H
@@ -54,5 +61,7 @@ void htrace_gone(struct stdata *sd);
 void htrace_parted(struct stdata *sd);
 /* Process p is dead, or ends: its taps are closed.  From outside all groups. */
 void htrace_bury(const struct proc *p);
+/* See to rings that nobody wants, as far as this process can.  From outside all groups. */
+void htrace_tidy(void);
 
 #endif

@@ -109,7 +109,7 @@ unpark(struct slot *me, queue_t *q)
 static void
 serve(struct slot *me, queue_t *q)
 {
-	put_procs[q->q_procs].pc_srv(q);
+	put_procs[ld_rlx(&q->q_qidx)].pc_srv(q);
 	runq_done(me, q);
 }
 

@@ -7,7 +7,7 @@
  * registered leads to procedures that refuse; they are called only for queues
  * without a perimeter (errand.h).
  *
- * A put goes by q_qidx, which is q_procs or, while the queue's messages are
+ * Put and service go by q_qidx, which is q_procs or, while the queue's messages are
  * recorded, QIDX_TRACED, whose put procedure records the message and calls the
  * other one (head_trace.c): a queue that is not recorded has nothing to look at.
  */

@@ -168,21 +168,27 @@ qtrace_redirect(queue_t *q, bool yes)
 }
 
 void
-qtrace_set(struct slot *me, queue_t *q, const struct trace *t)
+qtrace_set(queue_t *q, const struct trace *t)
 {
 	size_t at = t != NULL ? (size_t)((const char *)t - (const char *)arena) / LINE : 0;
 
 	ASSERT(at <= UINT32_MAX);
 	st_rel(&q->q_tap, (unsigned int)at);
+}
+
+void
+qtrace_note(queue_t *q)
+{
+	struct slot *me = slot_tls;
+
+	if (likely(ld_rlx(&q->q_flag) & QTRACED) || ld_rlx(&q->q_tap) == 0 || me == NULL)
+		return;
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
-	if (t != NULL)
-		queue_set(q, QTRACED);
-	else
-		queue_clear(q, QTRACED);
+	queue_set(q, QTRACED);
 	lock_leave(me, &q->q_lock);
 }
 
-/* A pair that nobody puts to: no lock needed. */
+/* Nobody is inside the group: no lock is needed. */
 static void
 settle(queue_t *q, unsigned int tap)
 {

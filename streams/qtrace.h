@@ -5,7 +5,7 @@
  * Level 6.  q_tap of a recorded queue leads to the ring (trace.h): its offset in the
  * arena, in cache lines, so that a reader that has the arena mapped elsewhere, or
  * read only, finds it too.  0: not recorded.  Whoever records is inside the queue's
- * group, and a ring is given back only when nobody is (head_trace.c).
+ * group, and a ring is given back only when all have left who may know it (head_trace.h).
  */
 #ifndef STREAMS_QTRACE_H
 #define STREAMS_QTRACE_H
@@ -27,9 +27,17 @@ void qtrace_got(const queue_t *q, const mblk_t *mp, size_t bytes);
 /* Under plumb_lock: the pair rq comes to, or leaves, the stream of head hrq. */
 void qtrace_join(queue_t *rq, const queue_t *hrq);
 void qtrace_part(queue_t *rq);
-/* Record what is put to q and taken off it in ring t from now on; NULL: no more. */
-void qtrace_set(struct slot *me, queue_t *q, const struct trace *t);
-/* Put procedures of q by the recorder, or not. */
+/*
+ * Inside the group, so that nobody changes the plumbing: record the messages of q in
+ * ring t from now on, or no more (NULL); put and service procedures of q by the
+ * recorder, or not.
+ */
+void qtrace_set(queue_t *q, const struct trace *t);
 void qtrace_redirect(queue_t *q, bool yes);
+/*
+ * In the recorder: what is taken off q is recorded, too (QTRACED).  Left to who uses
+ * the queue, lest a tool be killed with a lock of it.
+ */
+void qtrace_note(queue_t *q);
 
 #endif

@@ -110,8 +110,13 @@ count_in(queue_t *q, mblk_t *mp)
 static NOINLINE unsigned int
 due_of(queue_t *q)
 {
-	unsigned int due = q->q_flag & QTRACED ? DUE_TRACE : 0;
+	unsigned int due = 0;
 
+	if (q->q_flag & QTRACED) {
+		due = DUE_TRACE;
+		if (ld_rlx(&q->q_tap) == 0)
+			queue_clear(q, QTRACED); /* not any more */
+	}
 	if (!(q->q_flag & QWANTW) || !flow_low(q->q_count, q->q_blocks, q->q_lowat))
 		return due;
 	queue_clear(q, QWANTW);

@@ -177,6 +177,7 @@ reap_scan(void)
 		n++;
 	}
 	orphan_run(me);
+	htrace_tidy();
 	salvage_run();
 	return n;
 }

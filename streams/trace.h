@@ -64,13 +64,16 @@ struct trace_record {
 	uint64_t rec_word[TRACE_WORDS - 1]; /* A  the rest of a struct ustr_event */
 } LINE_ALIGNED;
 
+/* tr_state: see head_trace.h */
+enum { TRACE_ON, TRACE_RETIRED, TRACE_GONE };
+
 struct trace {
 	uint64_t tr_magic;	/* A  TRACE_MAGIC; 0: the ring is no more */
 	uint32_t tr_stream;	/* C  whose it is (sd_id) */
 	uint32_t tr_records;	/* C  a power of two */
 	struct trace *tr_link;	/* T  next ring; T is trace_root's lock */
 	uint32_t tr_own;	/* T  the stream's program wants it */
-	uint32_t tr_gone;	/* T  the stream is closed */
+	uint32_t tr_state;	/* T  TRACE_* */
 	uint64_t tr_tapper[TRACE_TAPPERS]; /* T  processes of tools, 0 none */
 	uint64_t tr_next LINE_ALIGNED; /* A  events claimed */
 	uint64_t tr_given;	/* A  of these given up in T2 */
@@ -95,6 +98,7 @@ struct trace_cursor {
 struct trace_root {
 	uint32_t tt_lock;	/* A */
 	struct trace *tt_first;	/* T  all rings */
+	uint32_t tt_unwanted;	/* A  there may be rings to be taken away */
 	uint64_t tt_refused;	/* A  streams not recorded for want of memory */
 };
 

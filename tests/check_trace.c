@@ -6,6 +6,7 @@
 #include "headlib.h"
 
 #include <stdio.h>
+#include <sys/wait.h>
 
 enum { RING = 256 };
 
@@ -559,7 +560,7 @@ END_TEST
 struct traffic {
 	int t_fd[2];
 	atomic_bool t_stop;
-	unsigned long t_sent, t_read;
+	volatile unsigned long t_sent, t_read;
 };
 
 static void *
@@ -726,6 +727,88 @@ START_TEST(what_a_killed_process_wanted_is_taken_back)
 }
 END_TEST
 
+/* A tool: it has no descriptor of the stream. */
+struct tool {
+	const int *u_fd;
+	unsigned int u_id;
+	int u_point; /* where it dies in a debug build */
+	struct gate u_ready;
+};
+
+/* Taps open and close without end. */
+static int
+tap_and_tap(void *arg)
+{
+	struct tool *u = arg;
+	struct ustr_event ev;
+
+	NEED(str_close(u->u_fd[0]) == 0 && str_close(u->u_fd[1]) == 0);
+	gate_open(&u->u_ready);
+	(void)ustr_tune("crashpoint", u->u_point);
+	for (;;) {
+		ustr_tap_t *tap = ustr_tap_open(u->u_id, 64);
+		int error = errno;
+
+		NEED(tap != NULL || error == EAGAIN); /* eight that are not buried yet */
+		for (int k = 0; k < 10 && tap != NULL; k++)
+			(void)ustr_tap_read(tap, &ev);
+		ustr_tap_close(tap);
+	}
+}
+
+/* Start one and kill it after at most some ms. */
+static void
+kill_a_tool(struct tool *u, int half_ms)
+{
+	pid_t pid;
+
+	gate_make(&u->u_ready);
+	pid = child(tap_and_tap, u);
+	ck_assert(gate_wait(&u->u_ready, 10000));
+	gate_drop(&u->u_ready);
+	for (; half_ms > 0 && waitpid(pid, NULL, WNOHANG) == 0; half_ms--)
+		usleep(500);
+	if (kill(pid, SIGKILL) == 0)
+		waitpid(pid, NULL, 0);
+}
+
+START_TEST(a_tool_killed_anywhere_harms_nobody)
+{
+	struct traffic t = {.t_stop = false};
+	unsigned int seed = (unsigned int)getpid();
+	long until = now_ms() + 3000;
+	pthread_t w, r;
+	int rounds = 0;
+
+	make_blocking_pipe(t.t_fd);
+	GIVES(str_ioctl(t.t_fd[1], I_SRDOPT, RMSGD), 0);
+	GIVES(str_ioctl(t.t_fd[0], I_PUSH, "srvmod"), 0);
+	pthread_create(&w, NULL, writer, &t);
+	pthread_create(&r, NULL, reader, &t);
+	for (; now_ms() < until; rounds++) {
+		struct tool u = {.u_fd = t.t_fd, .u_point = rounds % 100 + 1};
+
+		u.u_id = (unsigned int)ustr_streamid(t.t_fd[rounds & 1]);
+		kill_a_tool(&u, rand_r(&seed) % 10);
+	}
+	atomic_store(&t.t_stop, true);
+	pthread_join(w, NULL);
+	/* No call has failed, and what was sent arrives. */
+	for (until = now_ms() + 10000; now_ms() < until && t.t_read < t.t_sent;)
+		msleep(1);
+	ck_assert_uint_eq(t.t_sent, t.t_read);
+	ck_assert_int_gt(rounds, 10);
+	GIVES(str_write(t.t_fd[0], "end", 3), 3);
+	pthread_join(r, NULL);
+	for (int i = 0; i < 2; i++) {
+		for (until = now_ms() + 10000; now_ms() < until && !was_off(t.t_fd[1 - i], t.t_fd[i]);)
+			msleep(20);
+		ck_assert_int_lt(now_ms(), until);
+	}
+	close_pipe(t.t_fd);
+}
+END_TEST
+
 static int
 tap_by_number(void *arg)
 {
@@ -793,6 +876,7 @@ main(void)
 	if (can_fork()) {
 		tcase_add_test(tc, another_process_is_recorded);
 		tcase_add_test(tc, what_a_killed_process_wanted_is_taken_back);
+		tcase_add_test(tc, a_tool_killed_anywhere_harms_nobody);
 		tcase_add_test(tc, a_process_taps_a_stream_of_another_by_its_number);
 	}
 	return run_suite(s);

@@ -210,7 +210,7 @@ typedef struct queue {
 	struct stdata *q_stream; /* C private: the stream head */
 	struct perim *q_perim;	/* G  private: NULL for D_MP */
 	struct queue *q_nfsrv;	/* G  private: where canput looks */
-	unsigned int q_qidx;	/* A  private: what put calls: q_procs, or the recorder */
+	unsigned int q_qidx;	/* A  private: what is called: q_procs, or the recorder */
 	unsigned int q_kind;	/* C  private: QK_* */
 	struct runq *q_runq;	/* G  private: run list of the group */
 
