@@ -253,11 +253,11 @@ if unshare -m true 2>/dev/null; then
 	cat >"$work/small.sh" <<'END'
 mount -t tmpfs -o size="$1" none "$2/mnt" || exit 99
 [ "$3" = 0 ] || head -c "$3" /dev/zero >"$2/mnt/fill"
+USTREAMS_DIR=$2/mnt
+export USTREAMS_DIR
 shift 3
-USTREAMS_DIR=$2/mnt exec "$@"
+exec "$@"
 END
-	sed -i 's|shift 3|mnt=$2/mnt; shift 3|; s|^USTREAMS_DIR=.*|USTREAMS_DIR=$mnt exec "$@"|' \
-		"$work/small.sh"
 	try "a file system of 256 KiB" unshare -m sh "$work/small.sh" 256k "$work" 0 \
 		"$tools/autopush" -I inst -g -M echo -m 0
 	if [ "$status" = 99 ]; then
