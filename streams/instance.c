@@ -207,7 +207,7 @@ enter(struct instfile *f, const struct instance_ops *io)
 		f->if_fd = -1; /* arena_join closed it */
 		return explain(f, error);
 	}
-	error = io->io_sound(alone) ? io->io_enlist() : EUCLEAN;
+	error = io->io_sound(alone) ? io->io_enlist(alone) : EUCLEAN;
 	if (error != 0) {
 		f->if_fd = -1;
 		io->io_undo();

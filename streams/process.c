@@ -33,6 +33,7 @@
 #include "node.h"
 #include "orphan.h"
 #include "passfp.h"
+#include "plat_inst.h"
 #include "putnext.h"
 #include "strlog.h"
 #include "trace.h"
@@ -48,6 +49,8 @@
 #include <unistd.h>
 
 #define PROC_READY 4	/* process slots made beforehand */
+#define ROOM_TRIES 10	/* of who joins when all slots are taken */
+#define ROOM_NAP 50000	/* us in between */
 #define CLAIM_WAIT 10000 /* ms a parent waits for a stopped child */
 
 static pthread_mutex_t up_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -104,10 +107,11 @@ thread_ends(void *arg)
 }
 
 static int
-thread_begins(struct proc *p)
+thread_begins_in(struct proc *p,
+	int (*claim)(struct proc *, void *(*)(size_t), struct slot **))
 {
 	struct slot *s;
-	int error = slot_claim(p, carve_slot, &s);
+	int error = claim(p, carve_slot, &s);
 
 	if (error != 0)
 		return error;
@@ -121,7 +125,46 @@ thread_begins(struct proc *p)
 	return 0;
 }
 
+static int
+thread_begins(struct proc *p)
+{
+	return thread_begins_in(p, slot_claim);
+}
+
 /* ---- processes ------------------------------------------------------------------------- */
+
+/* Slot i, made if it never was; NULL without memory. */
+static struct proc *
+proc_make(uint32_t i)
+{
+	struct proc *p = slot_procat(i), *none = NULL;
+
+	if (p != NULL)
+		return p;
+	p = carve(sizeof(*p));
+	if (p == NULL)
+		return NULL;
+	p->pr_id = i;
+	return cas(&slot_root->sr_proc[i], &none, p) ? p : none;
+}
+
+/* p, which is claimed, begins another life. */
+static void
+proc_begin(struct proc *p)
+{
+	for (uint32_t old = ld_rlx(&slot_root->sr_ptop);
+	     old <= p->pr_id && !cas(&slot_root->sr_ptop, &old, p->pr_id + 1);)
+		;
+	if (slot_tls != NULL)
+		bury_threads(p); /* of an earlier life */
+	for (int d = 0; d < PROC_DUE; d++)
+		st_rlx(&p->pr_due[d], 0u);
+	for (int d = 0; d < PROC_SIGS; d++)
+		st_rlx(&p->pr_sig[d], (uint64_t)0);
+	st_rlx(&p->pr_sigover, 0u);
+	st_rlx(&p->pr_helper, 0u);
+	st_rel(&p->pr_life, ld_rlx(&p->pr_life) + 1);
+}
 
 /*
  * A process slot in state PROC_EMBRYO, or NULL when all are taken.  Who has no
@@ -130,32 +173,15 @@ thread_begins(struct proc *p)
 static struct proc *
 proc_claim(void)
 {
-	for (uint32_t i = 1; i < NPROC; i++) {
-		struct proc *p = slot_procat(i), *none = NULL;
+	for (uint32_t i = 1; i < slot_most(NPROC); i++) {
+		struct proc *p = proc_make(i);
 		uint32_t is_free = PROC_FREE;
 
-		if (p == NULL) {
-			p = carve(sizeof(*p));
-			if (p == NULL)
-				return NULL;
-			p->pr_id = i;
-			if (!cas(&slot_root->sr_proc[i], &none, p))
-				p = none;
-		}
+		if (p == NULL)
+			return NULL;
 		if (!cas(&p->pr_state, &is_free, (uint32_t)PROC_EMBRYO))
 			continue;
-		for (uint32_t old = ld_rlx(&slot_root->sr_ptop);
-		     old <= i && !cas(&slot_root->sr_ptop, &old, i + 1);)
-			;
-		if (slot_tls != NULL)
-			bury_threads(p); /* of an earlier life */
-		for (int d = 0; d < PROC_DUE; d++)
-			st_rlx(&p->pr_due[d], 0u);
-		for (int d = 0; d < PROC_SIGS; d++)
-			st_rlx(&p->pr_sig[d], (uint64_t)0);
-		st_rlx(&p->pr_sigover, 0u);
-		st_rlx(&p->pr_helper, 0u);
-		st_rel(&p->pr_life, ld_rlx(&p->pr_life) + 1);
+		proc_begin(p);
 		return p;
 	}
 	return NULL;
@@ -186,7 +212,8 @@ proc_reserve(void)
  * embryo was given up.
  */
 static int
-proc_live(struct proc *p)
+proc_live_in(struct proc *p,
+	int (*claim)(struct proc *, void *(*)(size_t), struct slot **))
 {
 	uint32_t embryo = PROC_EMBRYO;
 	int error;
@@ -196,7 +223,7 @@ proc_live(struct proc *p)
 	if (arena_fd_ours())
 		plat_lockrec(arena_fd(), (off_t)p->pr_id);
 	st_rlx(&slot_wipe->w_proc, p);
-	error = thread_begins(p);
+	error = thread_begins_in(p, claim);
 	faa(&slot_root->sr_live, 1u);
 	st_rel(&p->pr_keeper, 0u); /* nobody sees to it: who finds it dead may (reap.c) */
 	if (error == 0 && !cas(&p->pr_state, &embryo, (uint32_t)PROC_LIVE))
@@ -204,6 +231,12 @@ proc_live(struct proc *p)
 	if (error != 0)
 		fas(&slot_root->sr_live, 1u);
 	return error;
+}
+
+static int
+proc_live(struct proc *p)
+{
+	return proc_live_in(p, slot_claim);
 }
 
 /* ---- up ------------------------------------------------------------------------------------ */
@@ -390,45 +423,9 @@ ring_all(void)
 	}
 }
 
-/*
- * A member of an arena that is there.  A lock may be found whose owner is dead, so
- * all that salvaging looks at comes first.
- */
-static int
-enlist(void)
-{
-	struct proc *p;
-	int error;
-
-	slot_root = arena_root(ROOT_SLOT);
-	heap_join();
-	cache_join();
-	equip();
-	callout_join();
-	errand_join();
-	plumb_join();
-	strlog_join();
-	htrace_join();
-	head_init_process();
-	registry_find();
-	salvage_init();
-	passfp_init();
-	p = proc_claim();
-	if (p == NULL)
-		return EAGAIN;
-	if ((error = proc_live(p)) != 0)
-		return error;
-	bury_threads(p);
-	if ((error = fd_init(p)) != 0 || (error = registry_join()) != 0)
-		return error;
-	(void)reap_scan();
-	ring_all();
-	return 0;
-}
-
-/* Out again; what others see of this process is as after an exit. */
+/* Out of the slots again, whatever of them was taken; what others see is as after an exit. */
 static void
-take_down(void)
+step_out(void)
 {
 	struct proc *p = slot_proc();
 
@@ -438,12 +435,126 @@ take_down(void)
 		pthread_setspecific(key, NULL);
 	}
 	slot_tls = NULL;
-	if (p != NULL && ld_rlx(&p->pr_state) == PROC_LIVE) {
-		fas(&slot_root->sr_live, 1u);
-		st_rel(&p->pr_state, (uint32_t)PROC_FREE);
-	}
-	slot_root = NULL;
 	st_rlx(&slot_wipe->w_proc, NULL);
+	if (p == NULL)
+		return;
+	if (ld_rlx(&p->pr_state) == PROC_LIVE)
+		fas(&slot_root->sr_live, 1u);
+	plat_unlockrec(arena_fd(), (off_t)p->pr_id);
+	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+}
+
+/* A process slot and a thread slot: 0, EAGAIN, ENOMEM. */
+static int
+step_in(void)
+{
+	struct proc *p = proc_claim();
+	int error = p == NULL ? EAGAIN : proc_live(p);
+
+	if (error == ESRCH) {
+		/* It was taken for dead while it was stopped, and the slot is not its any more. */
+		plat_unlockrec(arena_fd(), (off_t)p->pr_id);
+		st_rlx(&slot_wipe->w_proc, NULL);
+		error = EAGAIN;
+	}
+	if (error == 0)
+		bury_threads(p);
+	if (error != 0 || (error = fd_init(p)) != 0 || (error = registry_join()) != 0)
+		step_out();
+	return error;
+}
+
+/* All of it, for who found the shared part. */
+static void
+equip_all(void)
+{
+	equip();
+	plumb_join();
+	htrace_join();
+	head_init_process();
+}
+
+/* What a thread that died in the last slot was doing: as salvage_thread(), which has a slot. */
+static void
+suspect_last(void)
+{
+	struct slot *s = slot_at(NSLOT - 1);
+
+	if (s == NULL)
+		return;
+	if (ld_acq(&s->sl_home) != NULL)
+		group_suspect(s->sl_home, false);
+	if (ld_acq(&s->sl_visiting) != NULL)
+		group_suspect(s->sl_visiting, false);
+	if (ld_acq(&s->sl_state) == SLOT_LIVE)
+		cache_detach(s);
+}
+
+/*
+ * All slots are taken, and nobody else lives: bury from the last ones, which are for
+ * this.  Only who holds the gate gets here.
+ */
+static int
+make_room(void)
+{
+	struct proc *p = proc_make(NPROC - 1);
+	int error = p == NULL ? ENOMEM : 0;
+
+	if (error == 0) {
+		suspect_last();
+		st_rel(&p->pr_state, (uint32_t)PROC_EMBRYO);
+		proc_begin(p);
+		error = proc_live_in(p, slot_claim_last);
+	}
+	if (error == 0 && (error = registry_join()) == 0)
+		(void)reap_scan();
+	if (p != NULL)
+		step_out();
+	equip_all(); /* registry_join once more begins anew */
+	return error;
+}
+
+/*
+ * A member of an arena that is there.  A lock may be found whose owner is dead, so
+ * all that salvaging looks at comes first.
+ */
+static int
+enlist(bool alone)
+{
+	int error;
+
+	slot_root = arena_root(ROOT_SLOT);
+	heap_join();
+	cache_join();
+	callout_join();
+	errand_join();
+	strlog_join();
+	equip_all();
+	registry_find();
+	salvage_init();
+	passfp_init();
+	error = step_in();
+	if (error == EAGAIN && alone && (error = make_room()) == 0)
+		error = step_in();
+	/* The living bury the dead in a moment. */
+	for (int i = 0; error == EAGAIN && !alone && i < ROOM_TRIES; i++) {
+		plat_nap(ROOM_NAP);
+		error = step_in();
+	}
+	if (error != 0)
+		return error;
+	(void)reap_scan();
+	ring_all();
+	return 0;
+}
+
+/* Out again, and the arena. */
+static void
+take_down(void)
+{
+	if (slot_root != NULL)
+		step_out();
+	slot_root = NULL;
 	arena_destroy();
 }
 

@@ -123,10 +123,25 @@ raise_top(uint32_t *top, uint32_t to)
 		;
 }
 
+/* s, which is claimed, becomes the calling thread's. */
+static void
+begin(struct slot *s, struct proc *p)
+{
+	hold_life(s);
+	s->sl_proc = p->pr_id;
+	st_rel(&s->sl_pslot, p);
+	s->sl_tid = plat_tid();
+	st_rel(&s->sl_key, next_key(s));
+	st_rlx(&s->sl_sleep, 0u);
+	st_rlx(&s->sl_fd, -1);
+	st_rel(&s->sl_state, SLOT_LIVE);
+	raise_top(&slot_root->sr_top, s->sl_id + 1);
+}
+
 int
 slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp)
 {
-	for (uint32_t i = 1; i < NSLOT; i++) {
+	for (uint32_t i = 1; i < slot_most(NSLOT); i++) {
 		struct slot *s = make(i, alloc);
 		uint32_t state = SLOT_FREE;
 
@@ -134,19 +149,25 @@ slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp)
 			return ENOMEM;
 		if (ld_rlx(&s->sl_state) != SLOT_FREE || !cas(&s->sl_state, &state, SLOT_CLAIM(p)))
 			continue;
-		hold_life(s);
-		s->sl_proc = p->pr_id;
-		st_rel(&s->sl_pslot, p);
-		s->sl_tid = plat_tid();
-		st_rel(&s->sl_key, next_key(s));
-		st_rlx(&s->sl_sleep, 0u);
-		st_rlx(&s->sl_fd, -1);
-		st_rel(&s->sl_state, SLOT_LIVE);
-		raise_top(&slot_root->sr_top, i + 1);
+		begin(s, p);
 		*sp = s;
 		return 0;
 	}
 	return EAGAIN;
+}
+
+int
+slot_claim_last(struct proc *p, void *(*alloc)(size_t), struct slot **sp)
+{
+	struct slot *s = make(NSLOT - 1, alloc);
+
+	if (s == NULL)
+		return ENOMEM;
+	slot_bury(s);
+	st_rel(&s->sl_state, SLOT_CLAIM(p));
+	begin(s, p);
+	*sp = s;
+	return 0;
 }
 
 void

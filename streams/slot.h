@@ -212,6 +212,17 @@ void proc_ring(struct proc *p);
  * memory for a new one.  0 or EAGAIN (all in use), ENOMEM.
  */
 int slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp);
+/*
+ * The last one, which in an instance is kept free for who joins when all others are
+ * taken by the dead; nobody else being there, it is free, or its thread is dead.
+ */
+int slot_claim_last(struct proc *p, void *(*alloc)(size_t), struct slot **sp);
+/* How many slots of n there are for everybody. */
+INLINE uint32_t
+slot_most(uint32_t n)
+{
+	return n - slot_root->sr_named;
+}
 /* Give the calling thread's slot back. */
 void slot_release(struct slot *s);
 /*

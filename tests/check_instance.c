@@ -35,6 +35,15 @@ tidy(void)
 	ck_assert_int_eq(system(command), 0);
 }
 
+static void *
+shared(size_t n)
+{
+	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(p, MAP_FAILED);
+	return p;
+}
+
 /* ---- programs ----------------------------------------------------------------- */
 
 /* Ends with 0, or with 1 after a line: nothing of Check may run here. */
@@ -193,6 +202,49 @@ START_TEST(an_instance_outlives_the_killed_and_the_next_member_buries_them)
 }
 END_TEST
 
+/* In one process after the other, as many as there is room for. */
+static void
+fills(void *arg)
+{
+	atomic_int *n = arg;
+
+	if (ustr_tunable("nstrpush") == -1) {
+		int error = errno;
+
+		NEED(error == EAGAIN && strstr(ustr_instancefault(), "places") != NULL);
+		atomic_fetch_add(&n[1], 1);
+		return;
+	}
+	must_open("/dev/streams/clone/echo", O_RDWR);
+	atomic_fetch_add(&n[0], 1);
+	pause();
+}
+
+START_TEST(a_full_instance_of_the_dead_has_room_again)
+{
+	enum { MANY = 258 };
+	atomic_int *n;
+	pid_t pid[MANY];
+	int rounds;
+
+	prepare();
+	n = shared(2 * sizeof(*n));
+	for (int i = 0; i < MANY; i++)
+		pid[i] = program(fills, n);
+	for (rounds = 0; rounds < 3000 && n[0] + n[1] < MANY; rounds++)
+		usleep(10000);
+	ck_assert_int_eq(n[0], 254);
+	ck_assert_int_eq(n[1], MANY - 254);
+	for (int i = 0; i < MANY; i++)
+		kill(pid[i], SIGKILL);
+	for (int i = 0; i < MANY; i++)
+		ended(pid[i]);
+	run(puts_hello, "/dev/streams/clone/nuls");
+	run(puts_hello, "/dev/streams/clone/nuls");
+	tidy();
+}
+END_TEST
+
 /* ---- modules of one program ------------------------------------------------------ */
 
 /* Counted by whoever runs the procedures: memory of all programs of a test. */
@@ -280,15 +332,6 @@ struct scene {
 	int s_way;	  /* of the module: flags, and whether it has service procedures */
 	struct gate s_ready, s_done;
 };
-
-static void *
-shared(size_t n)
-{
-	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-
-	ck_assert_ptr_ne(p, MAP_FAILED);
-	return p;
-}
 
 static struct scene *
 set_scene(int way)
@@ -484,6 +527,7 @@ main(void)
 	tcase_add_loop_test(tc, two_programs_meet_at_a_fifo_of_the_instance, 0, 2);
 	tcase_add_test(tc, two_programs_meet_at_a_name_with_a_stream_attached);
 	tcase_add_test(tc, an_instance_outlives_the_killed_and_the_next_member_buries_them);
+	tcase_add_test(tc, a_full_instance_of_the_dead_has_room_again);
 	tcase_add_test(tc, a_name_is_chosen_before_the_first_call_only);
 	tcase_add_loop_test(tc, what_only_one_program_can_run_it_runs_for_all, 0, 2 * WAYS);
 	tcase_add_loop_test(tc, the_last_close_runs_the_close_routine_where_it_is, 0, 2 * WAYS);
