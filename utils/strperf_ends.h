@@ -29,7 +29,7 @@
 #define EXIT_WENT 3 /* the other side went before its end */
 
 #define ENDS_NAP 50	    /* ms */
-#define ENDS_GRACE 150000000 /* ns */
+#define ENDS_GRACE 80000000 /* ns */
 
 struct ends_options {
 	size_t size;	   /* bytes of a message */

@@ -207,6 +207,20 @@ bury(struct read *x, struct account *a, const char *why)
 	    (unsigned long long)a->here.bytes, why);
 }
 
+/* The stream failed: whose doing was it? */
+static void
+fail(struct read *x, int error)
+{
+	x->broken = true;
+	for (size_t i = 0; i < x->n; i++)
+		if (x->account[i]->state == HERE &&
+		    (x->n == 1 || ends_dead(x->account[i]->pidfd)))
+			bury(x, x->account[i], ends_reason(error));
+	ends_gone(&x->e, "after %llu messages, %llu bytes the stream failed: %s",
+	    (unsigned long long)x->all.messages, (unsigned long long)x->all.bytes,
+	    error == EIO ? "a process was killed inside a call" : ends_reason(error));
+}
+
 /* Nothing came for a while: who is dead? */
 static void
 mourn(struct read *x, int64_t now)
@@ -266,10 +280,7 @@ rest(struct read *x, int error)
 	if (error == EAGAIN)
 		x->eagain++;
 	if (error != EAGAIN && error != EINTR && error != ENODATA) {
-		x->broken = true;
-		ends_gone(&x->e, "after %llu messages, %llu bytes: %s",
-		    (unsigned long long)x->all.messages,
-		    (unsigned long long)x->all.bytes, ends_reason(error));
+		fail(x, error);
 	} else if (complete(x, intr_now())) {
 		return false;
 	} else if (error == ENODATA) { /* poll would return at once */
