@@ -96,6 +96,7 @@ passfd_keep(int fd, struct ticket *tk, frtn_t **frtn)
 	pd.kept = k;
 	pthread_mutex_unlock(&pd.lock);
 	*frtn = &k->k_frtn;
+	helper_needed(); /* K4 is its work, and this process may never sleep in here */
 	return 0;
 }
 

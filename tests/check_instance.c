@@ -245,6 +245,50 @@ START_TEST(a_full_instance_of_the_dead_has_room_again)
 }
 END_TEST
 
+/* Sends a kernel file and then does nothing in the library. */
+static void
+sends_a_file(void *path)
+{
+	int fd[2], p[2];
+	char c;
+
+	NEED(str_pipe(fd) == 0 && pipe(p) == 0);
+	NEED(fattach(fd[1], path) == 0);
+	NEED(str_ioctl(fd[0], I_SENDFD, p[1]) == 0);
+	NEED(close(p[1]) == 0);
+	NEED(read(p[0], &c, 1) == 1 && c == 'x');
+}
+
+static void
+uses_the_file(void *path)
+{
+	struct strrecvfd rf = { .fd = -1 };
+	int fd = -1;
+
+	for (int i = 0; i < 1000 && fd == -1; i++) {
+		fd = str_open(path, O_RDWR);
+		usleep(fd == -1 ? 10000 : 0);
+	}
+	NEED(fd >= 0);
+	NEED(str_ioctl(fd, I_RECVFD, &rf) == 0);
+	NEED(write(rf.fd, "x", 1) == 1);
+}
+
+START_TEST(a_program_that_never_sleeps_in_the_library_hands_its_file_over)
+{
+	char name[100];
+	pid_t sender;
+
+	prepare();
+	snprintf(name, sizeof(name), "%s/name", dir);
+	ck_assert_int_eq(close(open(name, O_CREAT | O_WRONLY, 0600)), 0);
+	sender = program(sends_a_file, name);
+	run(uses_the_file, name);
+	ck_assert_int_eq(ended(sender), 0);
+	tidy();
+}
+END_TEST
+
 /* ---- modules of one program ------------------------------------------------------ */
 
 /* Counted by whoever runs the procedures: memory of all programs of a test. */
@@ -526,6 +570,7 @@ main(void)
 	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(tc, two_programs_meet_at_a_fifo_of_the_instance, 0, 2);
 	tcase_add_test(tc, two_programs_meet_at_a_name_with_a_stream_attached);
+	tcase_add_test(tc, a_program_that_never_sleeps_in_the_library_hands_its_file_over);
 	tcase_add_test(tc, an_instance_outlives_the_killed_and_the_next_member_buries_them);
 	tcase_add_test(tc, a_full_instance_of_the_dead_has_room_again);
 	tcase_add_test(tc, a_name_is_chosen_before_the_first_call_only);
