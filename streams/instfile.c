@@ -35,6 +35,10 @@ inst_blame(char *why, int error, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(why, INST_WHY, fmt, ap);
 	va_end(ap);
+	/* One line, whatever a name or a path is made of. */
+	for (char *c = why; *c != '\0'; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
 	return error;
 }
 
@@ -42,10 +46,16 @@ void
 inst_whyfull(int fd, const char *name, char *why)
 {
 	char mount[PATH_MAX];
-	uint64_t size, avail;
+	uint64_t size, avail, files;
 
 	plat_mountpoint(fd, mount, sizeof(mount));
-	plat_fsroom(fd, &size, &avail);
+	plat_fsroom(fd, &size, &avail, &files);
+	if (files == 0) {
+		(void)inst_blame(why, 0, "instance %s: %.400s holds as many files as it may: remove "
+			"some, let it hold more (mount -o remount,nr_inodes=... %.400s), or set "
+			"USTREAMS_DIR to a directory elsewhere", name, mount, mount);
+		return;
+	}
 	(void)inst_blame(why, 0,
 		"instance %s: %.400s is full (%llu MiB in all, %llu KiB free): remove what is "
 		"there, make it larger (mount -o remount,size=... %.400s), or set USTREAMS_DIR "

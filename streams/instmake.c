@@ -29,7 +29,7 @@ choose_place(struct instfile *f, char *why)
 			return 0;
 		f->if_dir = -1;
 		if (i == 0 && f->if_path[0] != '\0')
-			return inst_blame(why, error, "instance %s: USTREAMS_DIR=%s: %s", f->if_name,
+			return inst_blame(why, error, "instance %s: USTREAMS_DIR=%.600s: %s", f->if_name,
 				secure_getenv("USTREAMS_DIR"), strerror(error));
 	}
 	return inst_blame(why, error, "instance %s: %s: %s; set USTREAMS_DIR to a directory for instances",

@@ -168,15 +168,18 @@ plat_whoholds(int fd, off_t at, off_t n, off_t *where)
 /* ---- file systems ------------------------------------------------------------------------- */
 
 void
-plat_fsroom(int fd, uint64_t *size, uint64_t *avail)
+plat_fsroom(int fd, uint64_t *size, uint64_t *avail, uint64_t *files)
 {
 	struct statvfs sv;
 
 	*size = *avail = 0;
+	*files = UINT64_MAX;
 	if (fstatvfs(fd, &sv) != 0)
 		return;
 	*size = (uint64_t)sv.f_blocks * sv.f_frsize;
 	*avail = (uint64_t)sv.f_bavail * sv.f_frsize;
+	if (sv.f_files > 0) /* else it does not count them */
+		*files = sv.f_favail;
 }
 
 /* mountinfo writes blanks and the like as \ooo. */

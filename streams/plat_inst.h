@@ -38,8 +38,11 @@ void plat_unlockrec(int fd, off_t at);
  */
 pid_t plat_whoholds(int fd, off_t at, off_t n, off_t *where);
 
-/* The file system of fd: its size and what is free, bytes, and where it is mounted. */
-void plat_fsroom(int fd, uint64_t *size, uint64_t *avail);
+/*
+ * The file system of fd: its size and what is free, bytes, and how many more files
+ * it may hold; and where it is mounted.
+ */
+void plat_fsroom(int fd, uint64_t *size, uint64_t *avail, uint64_t *files);
 void plat_mountpoint(int fd, char *buf, size_t size);
 
 /* Differs after each start of the machine; zeros where it cannot be known. */

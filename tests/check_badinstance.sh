@@ -97,9 +97,15 @@ note()
 
 # ---- names, and nothing there ------------------------------------------------------
 
-for name in a/b ../inst .inst 'a b' ''; do
+newline='a
+b'
+for name in a/b ../inst .inst 'a b' '' "$newline"; do
 	try "name '$name'" "$tools/strconf" -I "$name" echo
 	refuses '^strconf: instance ".*": not a name; legal: '
+	try "name '$name'" "$tools/strls" -I "$name"
+	refuses '^strls: instance ".*": not a name; legal: '
+	try "name '$name'" "$tools/strcat" -I "$name" /dev/streams/clone/echo
+	refuses "^strcat: -I: '.*' is no name of an instance; legal: "
 done
 try "a name of 65 characters" "$tools/strconf" -I "$(printf '%065d' 0)" echo
 refuses 'not a name; legal: '
@@ -267,6 +273,9 @@ END
 		try "a full one" unshare -m sh "$work/small.sh" 4m "$work" 4100000 \
 			"$tools/autopush" -I inst -g -M echo -m 0
 		refuses "instance inst: $work/mnt is full \(4 MiB in all, .*remount,size=.*USTREAMS_DIR"
+		try "no more files" unshare -m sh "$work/small.sh" 4m,nr_inodes=2 "$work" 10 \
+			"$tools/autopush" -I inst -g -M echo -m 0
+		refuses "instance inst: $work/mnt holds as many files as it may: .*nr_inodes=.*USTREAMS_DIR"
 		try "64 MiB" unshare -m sh "$work/small.sh" 64m "$work" 0 \
 			"$tools/strerr" -I inst -n 1 -w x
 		checks=$((checks + 1))

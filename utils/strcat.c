@@ -4,6 +4,7 @@
  * strcat_up.c and strcat_down.c the two directions.
  */
 #include "strcat.h"
+#include "oneline.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -47,11 +48,9 @@ cat_complain(const char *fmt, ...)
 {
 	va_list ap;
 
-	fputs("strcat: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	oneline("strcat", fmt, ap);
 	va_end(ap);
-	putc('\n', stderr);
 }
 
 /* ---- buffers ------------------------------------------------------------------------ */
@@ -414,9 +413,9 @@ settle(struct cat_options *o, int operands)
 		return complain_usage("-b is about what is sent, not with -r");
 	if (isnan(o->quiet))
 		o->quiet = o->messages ? 1 : -1;
-	if (o->instance == NULL || str_instance(o->instance) == 0)
+	if (o->instance == NULL || (*o->instance != '\0' && str_instance(o->instance) == 0))
 		return 0;
-	cat_complain("-I: '%s' is no name of an instance; legal: 1 to 64 letters, digits, "
+	cat_complain("-I: '%.80s' is no name of an instance; legal: 1 to 64 letters, digits, "
 		     "'.', '_', '-', not beginning with '.'",
 	    o->instance);
 	return USAGE;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* strtool.c: streams by name, and lines for people. */
 #include "strtool.h"
+#include "oneline.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -28,11 +29,9 @@ tool_complain(const char *fmt, ...)
 	va_list ap;
 
 	fflush(stdout);
-	fprintf(stderr, "%s: ", program);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	oneline(program, fmt, ap);
 	va_end(ap);
-	putc('\n', stderr);
 }
 
 bool

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* toolinst.c: the option of toolinst.h. */
 #include "toolinst.h"
+#include "oneline.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -50,6 +51,16 @@ take_option(int *argc, char **argv, bool only_long)
 	return name;
 }
 
+__attribute__((format(printf, 2, 3))) static void
+complain(const char *program, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	oneline(program, fmt, ap);
+	va_end(ap);
+}
+
 /* The sentence of the library, if there is anything to complain about. */
 static bool
 works(const char *program)
@@ -58,7 +69,7 @@ works(const char *program)
 
 	if (why == NULL)
 		return true;
-	fprintf(stderr, "%s: %s\n", program, why);
+	complain(program, "%s", why);
 	return false;
 }
 
@@ -94,8 +105,8 @@ toolinst_begin(const char *program, int *argc, char **argv, unsigned int how)
 	if (name == NULL || (given == NULL && *name == '\0') || only_asked(*argc, argv))
 		return true;
 	if (*name == '\0' || str_instance(name) == -1) {
-		fprintf(stderr, "%s: instance \"%s\": not a name; legal: 1 to 64 letters, digits, "
-				"'.', '_', '-', not beginning with '.'\n", program, name);
+		complain(program, "instance \"%.80s\": not a name; legal: 1 to 64 letters, digits, "
+			"'.', '_', '-', not beginning with '.'", name);
 		return false;
 	}
 	setenv("USTREAMS_INSTANCE", name, 1); /* for what it executes */
