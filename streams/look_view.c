@@ -282,21 +282,40 @@ look_regof(const struct looking *l, const queue_t *q)
 	return q->q_procs >= 2 && i < NREG ? &l->l_reg->rg_ent[i] : NULL;
 }
 
+/* The heads of a cell. */
 static void
-open_minors(struct looking *l)
+members(struct looking *l, const queue_t *at)
 {
-	for (int i = 0; i < NREG; i++) {
-		const struct stdata *at = l->l_reg->rg_ent[i].re_open;
-		struct walk w = { 0 };
-		struct stdata sd;
+	struct walk w = { 0 };
+	queue_t q;
 
-		for (; at != NULL; at = sd.sd_nextopen) {
-			if (!walk_on(&w, at) || !look_copy(l->l_lk, at, LINE, &sd, sizeof(sd))) {
-				look_odd(l);
-				break;
-			}
-			found(l, at);
+	for (; at != NULL; at = q.q_gnext) {
+		if (!walk_on(&w, at) || !look_copy(l->l_lk, at, LINE, &q, sizeof(q))) {
+			look_odd(l);
+			break;
 		}
+		found(l, q.q_stream);
+	}
+}
+
+/* All streams there are: those that no descriptor leads to, too. */
+static void
+groups(struct looking *l)
+{
+	const struct plumb_root *root = look_root(l->l_lk, ROOT_PLUMB);
+	const struct group *at = NULL;
+	struct walk w = { 0 };
+	struct plumb_root copy;
+	struct group g;
+
+	if (look_copy(l->l_lk, root, LINE, &copy, sizeof(copy)))
+		at = copy.pl_all;
+	for (; at != NULL; at = g.g_all) {
+		if (!walk_on(&w, at) || !look_copy(l->l_lk, at, LINE, &g, sizeof(g))) {
+			look_odd(l);
+			break;
+		}
+		members(l, g.g_heads);
 	}
 }
 
@@ -342,22 +361,6 @@ links(struct looking *l)
 	}
 }
 
-static void
-unclosed(struct looking *l)
-{
-	const struct file *at = l->l_heads->hr_unclosed;
-	struct walk w = { 0 };
-	struct file f;
-
-	for (; at != NULL; at = f.f_next) {
-		if (!walk_on(&w, at) || !look_copy(l->l_lk, at, LINE, &f, sizeof(f))) {
-			look_odd(l);
-			break;
-		}
-		found(l, f.f_head);
-	}
-}
-
 static int
 by_address(const void *a, const void *b)
 {
@@ -380,27 +383,6 @@ once_each(struct vec *v)
 		if (p[i] != p[n])
 			p[++n] = p[i];
 	v->v_n = n + 1;
-}
-
-/* The other ends that nothing else leads to. */
-static void
-other_ends(struct looking *l)
-{
-	struct vec known = l->l_head;
-	size_t n = l->l_stream.v_n;
-
-	l->l_head = (struct vec){ .v_size = sizeof(struct stdata *) };
-	for (size_t i = 0; i < n; i++) {
-		struct seen *s = vec_at(&l->l_stream, i);
-
-		if (s->s_mate != NULL && bsearch(&s->s_mate, known.v_mem, known.v_n,
-			    known.v_size, by_address) == NULL)
-			found(l, s->s_mate);
-	}
-	once_each(&l->l_head);
-	for (size_t i = 0; i < l->l_head.v_n; i++)
-		look_stream(l, *(const struct stdata **)vec_at(&l->l_head, i));
-	free(known.v_mem);
 }
 
 /* ---- putting it together ---------------------------------------------------------------------- */
@@ -605,14 +587,12 @@ look_all(struct looking *l)
 	threads(l);
 	processes(l);
 	vec_sort(&l->l_file, by_head);
-	open_minors(l);
+	groups(l);
 	names(l);
 	links(l);
-	unclosed(l);
 	once_each(&l->l_head);
 	for (size_t i = 0; i < l->l_head.v_n; i++)
 		look_stream(l, *(const struct stdata **)vec_at(&l->l_head, i));
-	other_ends(l);
 	look_alloc(l);
 }
 

@@ -276,6 +276,31 @@ START_TEST(a_fifo_and_an_attached_name_are_seen_by_their_files)
 }
 END_TEST
 
+START_TEST(a_stream_that_only_a_message_leads_to_is_seen)
+{
+	struct ustr_view *v;
+	int p[2], q[2], found = 0;
+
+	make_pipe(p);
+	make_pipe(q);
+	GIVES(str_write(q[0], "x", 1), 1);
+	GIVES(str_ioctl(p[0], I_SENDFD, q[1]), 0);
+	str_close(q[1]);
+	v = view_of(getpid());
+	ck_assert_uint_eq(v->v_nstreams, 4);
+	for (unsigned int i = 0; i < v->v_nstreams; i++)
+		if (v->v_streams[i].vs_nfds == 0) {
+			found++;
+			ck_assert_uint_eq(v->v_streams[i].vs_opens, 1);
+			ck_assert_uint_eq(v->v_streams[i].vs_put_bytes, 1);
+		}
+	ck_assert_int_eq(found, 1);
+	ustr_view_free(v);
+	close_pipe(p);
+	str_close(q[0]);
+}
+END_TEST
+
 START_TEST(the_figures_of_the_allocator_agree_with_the_librarys_own)
 {
 	struct ustr_cachestat cs;
@@ -782,6 +807,7 @@ main(void)
 	tcase_add_test(tc, descriptors_carry_their_process_number_and_flags);
 	tcase_add_test(tc, a_stream_below_a_multiplexor_is_seen_although_it_was_closed);
 	tcase_add_test(tc, a_fifo_and_an_attached_name_are_seen_by_their_files);
+	tcase_add_test(tc, a_stream_that_only_a_message_leads_to_is_seen);
 	tcase_add_test(tc, the_figures_of_the_allocator_agree_with_the_librarys_own);
 	tc = group(s, "others", 20);
 	tcase_add_loop_test(tc, who_sleeps_on_a_stream_of_another_program_is_seen, 0, 2);
