@@ -110,6 +110,18 @@ gets_hello(void *path)
 	NEED(str_close(fd) == 0);
 }
 
+static int
+patiently(const char *path)
+{
+	int fd = -1;
+
+	for (int i = 0; i < 1000 && fd == -1; i++) {
+		fd = str_open(path, O_RDWR);
+		usleep(fd == -1 ? 10000 : 0);
+	}
+	return fd;
+}
+
 /* ---- meeting -------------------------------------------------------------------- */
 
 START_TEST(two_programs_meet_at_a_fifo_of_the_instance)
@@ -146,12 +158,8 @@ static void
 talks(void *path)
 {
 	char buf[16];
-	int fd = -1;
+	int fd = patiently(path);
 
-	for (int i = 0; i < 1000 && fd == -1; i++) {
-		fd = str_open(path, O_RDWR);
-		usleep(fd == -1 ? 10000 : 0);
-	}
 	NEED(fd >= 0);
 	NEED(str_write(fd, "hello", 5) == 5);
 	NEED(str_read(fd, buf, sizeof(buf)) == 5 && memcmp(buf, "world", 5) == 0);
@@ -202,6 +210,224 @@ START_TEST(an_instance_outlives_the_killed_and_the_next_member_buries_them)
 }
 END_TEST
 
+/* ---- what goes from one to the other ------------------------------------------------ */
+
+static void
+receives(void *path)
+{
+	struct strrecvfd rf;
+	char buf[16];
+	int fd[2];
+
+	NEED(str_pipe(fd) == 0);
+	NEED(fattach(fd[1], path) == 0);
+	NEED(str_close(fd[1]) == 0);
+	/* A file of the kernel. */
+	NEED(str_ioctl(fd[0], I_RECVFD, &rf) == 0);
+	NEED(pread(rf.fd, buf, sizeof(buf), 0) == 4 && memcmp(buf, "file", 4) == 0);
+	NEED(close(rf.fd) == 0);
+	/* A stream, that its sender has closed by now. */
+	NEED(str_ioctl(fd[0], I_RECVFD, &rf) == 0);
+	NEED(isastream(rf.fd) == 1);
+	NEED(str_write(rf.fd, "echo", 4) == 4);
+	NEED(str_read(rf.fd, buf, sizeof(buf)) == 4 && memcmp(buf, "echo", 4) == 0);
+	NEED(fdetach(path) == 0);
+}
+
+static void
+sends(void *path)
+{
+	char name[100];
+	int fd = patiently(path), file, echo;
+
+	NEED(fd >= 0);
+	snprintf(name, sizeof(name), "%s/file", dir);
+	NEED((file = open(name, O_CREAT | O_RDWR, 0600)) >= 0);
+	NEED(write(file, "file", 4) == 4);
+	NEED(str_ioctl(fd, I_SENDFD, file) == 0);
+	NEED(close(file) == 0);
+	echo = must_open("/dev/streams/clone/echo", O_RDWR);
+	NEED(str_ioctl(fd, I_SENDFD, echo) == 0);
+	NEED(str_close(echo) == 0);
+	/* The duplicate is kept until it was taken. */
+	NEED(str_read(fd, name, 1) == 0);
+}
+
+START_TEST(descriptors_are_passed_between_programs)
+{
+	char name[100];
+	pid_t server;
+
+	prepare();
+	snprintf(name, sizeof(name), "%s/name", dir);
+	ck_assert_int_eq(close(open(name, O_CREAT | O_WRONLY, 0600)), 0);
+	server = program(receives, name);
+	run(sends, name);
+	ck_assert_int_eq(ended(server), 0);
+	tidy();
+}
+END_TEST
+
+static void
+tells(void *path)
+{
+	int fd = patiently(path);
+
+	NEED(fd >= 0);
+	NEED(str_write(fd, "x", 1) == 1);
+}
+
+START_TEST(a_signal_is_sent_for_what_another_program_writes)
+{
+	char name[100];
+	int fd[2];
+	pid_t pid;
+
+	prepare();
+	snprintf(name, sizeof(name), "%s/name", dir);
+	ck_assert_int_eq(close(open(name, O_CREAT | O_WRONLY, 0600)), 0);
+	pid = program(tells, name);
+	GIVES(str_pipe(fd), 0);
+	catch_signal(SIGPOLL, 0);
+	GIVES(str_ioctl(fd[0], I_SETSIG, S_INPUT), 0);
+	GIVES(fattach(fd[1], name), 0);
+	for (int i = 0; i < 1000 && caught == 0; i++)
+		usleep(10000);
+	ck_assert_int_eq(caught, 1);
+	ck_assert_int_eq(ended(pid), 0);
+	GIVES(fdetach(name), 0);
+	tidy();
+}
+END_TEST
+
+/* As daemons do; then more memory is needed than the file has. */
+static void
+closes_all(void *arg)
+{
+	enum { MANY = 200, SIZE = 60000 };
+	static char buf[SIZE];
+	int *pipes = calloc(2 * MANY, sizeof(int)), fd;
+
+	(void)arg;
+	must_open("/dev/streams/clone/echo", O_RDWR);
+	for (fd = 3; fd < 1024; fd++)
+		close(fd);
+	for (int i = 0; i < MANY; i++) {
+		NEED(str_pipe(pipes + 2 * i) == 0);
+		NEED(str_write(pipes[2 * i], buf, SIZE) == SIZE);
+	}
+	fd = must_open(fifo, O_RDWR);
+	NEED(str_write(fd, "hello", 5) == 5);
+	pause();
+}
+
+/* He must not be taken for dead. */
+static void
+finds_it(void *arg)
+{
+	char buf[16];
+	int fd = must_open(fifo, O_RDONLY);
+
+	NEED(str_read(fd, buf, sizeof(buf)) == 5);
+	usleep(300000);
+	NEED(str_fcntl(fd, F_SETFL, O_NONBLOCK) == 0);
+	NEED(str_read(fd, buf, sizeof(buf)) == -1 && errno == EAGAIN);
+	kill(*(pid_t *)arg, SIGKILL);
+	NEED(str_fcntl(fd, F_SETFL, 0) == 0);
+	NEED(str_read(fd, buf, sizeof(buf)) == 0);
+}
+
+START_TEST(a_member_that_closes_all_descriptors_opens_the_file_again)
+{
+	pid_t pid;
+
+	prepare();
+	pid = program(closes_all, NULL);
+	run(finds_it, &pid);
+	ck_assert_int_eq(ended(pid), SIGKILL);
+	tidy();
+}
+END_TEST
+
+/* ---- files ---------------------------------------------------------------------------- */
+
+enum { SUM_AT = 8, LENGTH_AT = 16, BOOT_AT = 48, PAGE = 4096 };
+
+static uint64_t
+sum_of(const unsigned char *page)
+{
+	uint64_t sum = 0xcbf29ce484222325u;
+	uint32_t n;
+
+	memcpy(&n, page + LENGTH_AT, sizeof(n));
+	for (uint32_t i = 0; i < n; i++)
+		if (i < SUM_AT || i >= LENGTH_AT)
+			sum = (sum ^ page[i]) * 0x100000001b3u;
+	return sum;
+}
+
+START_TEST(a_file_from_before_a_restart_is_replaced)
+{
+	unsigned char page[PAGE];
+	struct stat before, after;
+	char file[100];
+	uint64_t sum;
+	int fd;
+
+	prepare();
+	snprintf(file, sizeof(file), "%s/meeting", dir);
+	run(puts_hello, "/dev/streams/clone/nuls");
+	ck_assert_int_eq(stat(file, &before), 0);
+	ck_assert_int_ge(fd = open(file, O_RDWR), 0);
+	ck_assert_int_eq(pread(fd, page, sizeof(page), 0), sizeof(page));
+	memcpy(&sum, page + SUM_AT, sizeof(sum));
+	ck_assert_uint_eq(sum, sum_of(page));
+	page[BOOT_AT] ^= 1;
+	sum = sum_of(page);
+	memcpy(page + SUM_AT, &sum, sizeof(sum));
+	ck_assert_int_eq(pwrite(fd, page, sizeof(page), 0), sizeof(page));
+	run(puts_hello, "/dev/streams/clone/nuls");
+	ck_assert_int_eq(stat(file, &after), 0);
+	ck_assert_uint_ne(before.st_ino, after.st_ino);
+	ck_assert_int_eq(fstat(fd, &before), 0);
+	ck_assert_uint_eq(before.st_nlink, 0);
+	close(fd);
+	tidy();
+}
+END_TEST
+
+/* One that is not there is made by one of many that come at once. */
+static void
+comes(void *arg)
+{
+	struct gate *g = arg;
+
+	gate_wait(g, 20000);
+	gate_open(g);
+	puts_hello("/dev/streams/clone/nuls");
+}
+
+START_TEST(of_many_that_come_at_once_one_makes_the_instance)
+{
+	enum { MANY = 20 };
+	pid_t pid[MANY];
+	struct gate g;
+
+	prepare();
+	for (int round = 0; round < 10; round++) {
+		gate_make(&g);
+		for (int i = 0; i < MANY; i++)
+			pid[i] = program(comes, &g);
+		gate_open(&g);
+		for (int i = 0; i < MANY; i++)
+			ck_assert_int_eq(ended(pid[i]), 0);
+		gate_drop(&g);
+		GIVES(ustr_instance_remove("meeting", 0, NULL, 0), 0);
+	}
+	tidy();
+}
+END_TEST
+
 /* In one process after the other, as many as there is room for. */
 static void
 fills(void *arg)
@@ -211,7 +437,11 @@ fills(void *arg)
 	if (ustr_tunable("nstrpush") == -1) {
 		int error = errno;
 
-		NEED(error == EAGAIN && strstr(ustr_instancefault(), "places") != NULL);
+		if (error != EAGAIN) {
+			fprintf(stderr, "%s: %s\n", ename(error), ustr_instancefault());
+			exit(1);
+		}
+		NEED(strstr(ustr_instancefault(), "places") != NULL);
 		atomic_fetch_add(&n[1], 1);
 		return;
 	}
@@ -572,6 +802,11 @@ main(void)
 	tcase_add_test(tc, two_programs_meet_at_a_name_with_a_stream_attached);
 	tcase_add_test(tc, a_program_that_never_sleeps_in_the_library_hands_its_file_over);
 	tcase_add_test(tc, an_instance_outlives_the_killed_and_the_next_member_buries_them);
+	tcase_add_test(tc, descriptors_are_passed_between_programs);
+	tcase_add_test(tc, a_signal_is_sent_for_what_another_program_writes);
+	tcase_add_test(tc, a_member_that_closes_all_descriptors_opens_the_file_again);
+	tcase_add_test(tc, a_file_from_before_a_restart_is_replaced);
+	tcase_add_test(tc, of_many_that_come_at_once_one_makes_the_instance);
 	tcase_add_test(tc, a_full_instance_of_the_dead_has_room_again);
 	tcase_add_test(tc, a_name_is_chosen_before_the_first_call_only);
 	tcase_add_loop_test(tc, what_only_one_program_can_run_it_runs_for_all, 0, 2 * WAYS);
