@@ -58,14 +58,27 @@ raise_signals(struct proc *p, struct round *r)
 		r->r_due = soon;
 }
 
-/* H2: all of it once. */
+/*
+ * Is it this helper's turn to look for the dead?  One in half a TICK is enough,
+ * however many there are; who is stopped after he took his turn misses this one only.
+ */
+static bool
+my_turn(void)
+{
+	int64_t now = plat_now(), last = ld_rlx(&slot_root->sr_looked);
+
+	return now - last >= (int64_t)TICK * NS_PER_MS / 2 &&
+		cas(&slot_root->sr_looked, &last, now);
+}
+
+/* H2: all of it once; look: for the dead in any case. */
 static struct round
-chores(struct proc *p)
+chores(struct proc *p, bool look)
 {
 	struct round r;
 
 	(void)xchg(&p->pr_bell, 0u);
-	r.r_buried = reap_scan();
+	r.r_buried = look || my_turn() ? reap_scan() : 0;
 	fd_unclosed();
 	errand_run(slot_tls);
 	msg_ext_due();
@@ -97,7 +110,7 @@ helper(void *arg)
 	st_rel(&hp.begun, true);
 	while (!ld_acq(&hp.ending) && slot_self() != NULL) {
 		struct proc *p = slot_tls->sl_pslot;
-		struct round r = chores(p);
+		struct round r = chores(p, false);
 
 		if (!ld_acq(&hp.ending))
 			(void)plat_futex_wait(&p->pr_bell, 0, next_look(r.r_due)); /* H3 */
@@ -229,7 +242,7 @@ ustr_service(int ms)
 	}
 	p = slot_tls->sl_pslot;
 	for (;;) {
-		r = chores(p);
+		r = chores(p, true);
 		if (r.r_buried > 0 || r.r_raised || plat_now() >= until)
 			return r.r_buried;
 		next = plat_now() + (int64_t)TICK * NS_PER_MS;
