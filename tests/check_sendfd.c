@@ -139,7 +139,7 @@ END_TEST
 START_TEST(descriptors_come_in_the_order_sent_among_data)
 {
 	int p[2], k[3], fd;
-	char text[8];
+	char text[20];
 
 	make_pipe(p);
 	for (int i = 0; i < 3; i++) {
