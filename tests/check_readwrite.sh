@@ -111,7 +111,7 @@ agree()
 	cat out other.out >both
 	is "" "$(grep -E '^(GAPS|BAD)=' both | grep -v '=0$' || :)" "$1: gaps and damage"
 	is "" "$(grep '^AGREE=no' both || :)" "$1: agreement"
-	has '^AGREE=yes' both "$1"
+	is "yes yes" "$(echo $(grep -h '^AGREE=' out other.out | cut -d= -f2))" "$1: both know"
 	checks=$((checks + 1))
 	[ "$(value MESSAGES out)" -gt 0 ] || fail "$1: no message at all"
 }
@@ -210,7 +210,6 @@ for who in "read write" "write read"; do
 	ended $pid
 	is 0 "$got" "$a attached: $a"
 	agree "$a attached"
-	is "yes yes" "$(value AGREE out) $(value AGREE other.out)" "$a attached: both know"
 done
 other read -k '' meet
 soon grep -qs "waiting for a stream to be attached at meet" other.err || fail "no word that an attachment is awaited"
@@ -241,6 +240,7 @@ is "30000 40000 70000" "$(echo $(sed -n 's/^MESSAGES=//p' other.out | sort -n))"
 is "$(echo $(sed -n 's/^CHECKSUM=//p' out first.out | sort))" \
 	"$(echo $(sed -n 's/^CHECKSUM=//p' other.out | head -n 2 | sort))" "two writers: checksums"
 is 2 "$(grep -c '^AGREE=yes' other.out)" "two writers agree with the reader"
+is "yes yes" "$(value AGREE out) $(value AGREE first.out)" "two writers know"
 
 # ---- deaths -------------------------------------------------------------------------------------
 # killed SIGNAL WHO NAME: the other one tells, soon, and ends with 3.

@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ddi.h>
 #include <sys/stat.h>
-#include <sys/sysmacros.h>
 
 #include <ustreams.h>
 
@@ -126,7 +126,7 @@ open_fifo(struct named *n, int fd)
 
 	if (strcmp(n->path, "/dev/streams/clone/fifo") == 0 && str_fstat(fd, &st) == 0)
 		snprintf(n->path, sizeof(n->path), "%sfifo/%u", devices,
-		    minor(st.st_rdev));
+		    getminor(st.st_rdev));
 	n->in = open_one(n->path, O_RDONLY, false);
 	if (n->in != -1)
 		n->out = open_one(n->path, O_WRONLY, false);

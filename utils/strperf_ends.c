@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <stropts.h>
+#include <sys/ddi.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -288,7 +289,6 @@ meet(struct ends *e, int side)
 
 	if (status != EXIT_DONE)
 		return status;
-	e->two_way = e->n.kind == NAME_PIPE && e->n.in != -1 && e->n.out != -1;
 	error = *names != '\0'
 	    ? modlist_push(e->n.out != -1 ? e->n.out : e->n.in, names, bad)
 	    : 0;
@@ -350,11 +350,31 @@ ends_part(struct ends *e)
 }
 
 int
-ends_say(const struct ends *e, const struct wire *m)
+ends_say(int fd, const struct wire *m)
 {
 	struct strbuf ctl = {0, (int)sizeof(*m), (char *)(uintptr_t)m};
 
-	return putmsg(e->n.out, &ctl, NULL, 0) == -1 ? errno : 0;
+	return putmsg(fd, &ctl, NULL, 0) == -1 ? errno : 0;
+}
+
+int
+ends_answers(uint32_t *reply)
+{
+	int fd = str_open("/dev/streams/clone/fifo", O_RDONLY | O_NONBLOCK);
+	struct stat st;
+
+	if (fd != -1 && str_fstat(fd, &st) == 0)
+		*reply = getminor(st.st_rdev);
+	return fd;
+}
+
+int
+ends_answer_to(uint32_t reply)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/dev/streams/fifo/%u", (unsigned int)reply);
+	return str_open(path, O_WRONLY | O_NONBLOCK);
 }
 
 /* ---- the other side ---------------------------------------------------------------------- */

@@ -53,7 +53,6 @@ struct ends {
 	struct ends_options own;
 	struct named n;
 	bool made;	   /* the file of --attach is ours */
-	bool two_way;	   /* the other side can be answered */
 	struct ends_pace pace;
 	struct report report;
 	bool interrupted;
@@ -78,7 +77,10 @@ double ends_finish(struct ends *e, uint64_t messages, uint64_t bytes);
 /* Poll the stream up to ENDS_NAP or until a time; sets interrupted. */
 void ends_nap(struct ends *e, int fd, short events, int64_t until);
 /* Send a control part: 0, or an errno. */
-int ends_say(const struct ends *e, const struct wire *m);
+int ends_say(int fd, const struct wire *m);
+/* The FIFO that answers come from, with its minor number, or go to; -1: none. */
+int ends_answers(uint32_t *reply);
+int ends_answer_to(uint32_t reply);
 
 /* A descriptor of a process, or -1. */
 int ends_watch(pid_t pid);

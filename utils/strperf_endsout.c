@@ -104,7 +104,7 @@ print_agreement(const struct report *r, size_t i)
 	if (strcmp(agree, "yes") == 0)
 		printf("%s has the same messages, bytes and checksum\n", other);
 	else if (strcmp(agree, "unknown") == 0)
-		printf("%s has not told its numbers\n", other);
+		printf("%s did not tell its numbers\n", other);
 	else
 		printf("%s has %.0f messages, %.0f bytes, checksum %s: NOT THE SAME\n", other,
 		    report_get(r, i, "other_messages"), report_get(r, i, "other_bytes"),

@@ -40,8 +40,8 @@ struct account {
 	struct tally here, there;
 	struct hist *latency;
 	enum { HERE, ENDED, WENT } state;
-	bool cut; /* the writer was interrupted */
-	bool owed; /* its totals are still to be told */
+	bool cut;    /* the writer was interrupted */
+	int answers; /* the writer's FIFO for them, or -1 */
 };
 
 struct read {
@@ -80,7 +80,7 @@ account_of(struct read *x, uint64_t id)
 	}
 	a->id = id;
 	a->pid = (pid_t)(id >> 32);
-	a->pidfd = -1;
+	a->pidfd = a->answers = -1;
 	hist_init(a->latency);
 	x->account[x->n++] = a;
 	return x->last = a;
@@ -97,15 +97,17 @@ count_state(const struct read *x, int state)
 }
 
 static void
-send_to_writers(struct read *x, enum wire_kind kind, const struct account *a)
+answer(struct read *x, enum wire_kind kind, const struct account *a)
 {
 	struct wire m;
 
+	if (a->answers == -1)
+		return;
 	wire_make(&m, kind, a->id);
 	m.pid = (uint32_t)getpid();
 	m.tally = a->here;
 	m.cut = x->e.interrupted;
-	ends_say(&x->e, &m);
+	ends_say(a->answers, &m);
 }
 
 /* ---- messages --------------------------------------------------------------------------- */
@@ -143,12 +145,11 @@ take_trailer(struct read *x, struct account *a, const struct wire *m)
 	a->state = ENDED;
 	if (m->tally.messages > a->next)
 		a->gaps += m->tally.messages - a->next;
-	if (x->e.two_way)
-		send_to_writers(x, WIRE_TOTALS, a);
+	answer(x, WIRE_TOTALS, a);
 }
 
 static void
-take_control(struct read *x, struct wire *m)
+take_control(struct read *x, const struct wire *m)
 {
 	struct account *a = account_of(x, m->id);
 
@@ -160,16 +161,14 @@ take_control(struct read *x, struct wire *m)
 	case WIRE_HELLO:
 		a->pid = (pid_t)m->pid;
 		a->pidfd = ends_watch(a->pid);
-		if (x->e.two_way)
-			send_to_writers(x, WIRE_HELLO, a);
+		a->answers = ends_answer_to(m->reply);
+		answer(x, WIRE_HELLO, a);
 		break;
 	case WIRE_TRAILER:
 		take_trailer(x, a, m);
 		break;
-	case WIRE_TOTALS: /* another writer took what was meant for this one */
-		if (x->e.two_way)
-			ends_say(&x->e, m);
-		break;
+	default:
+		x->foreign++;
 	}
 }
 
@@ -247,7 +246,7 @@ complete(const struct read *x, int64_t now)
 		return true;
 	if (count_state(x, HERE) > 0 || x->n < (size_t)x->e.own.writers)
 		return false;
-	return x->hung || now - x->came >= ENDS_GRACE || x->e.two_way;
+	return x->hung || now - x->came >= ENDS_GRACE;
 }
 
 /* No writer has come yet: say so, and for how long we wait.  False: long enough. */
@@ -418,9 +417,9 @@ run(struct read *x)
 	status = ends_begin(&x->e, SIDE_IN);
 	if (status == EXIT_DONE) {
 		receive(x);
-		for (size_t i = 0; x->e.interrupted && x->e.two_way && i < x->n; i++)
+		for (size_t i = 0; x->e.interrupted && i < x->n; i++)
 			if (x->account[i]->state == HERE)
-				send_to_writers(x, WIRE_TOTALS, x->account[i]);
+				answer(x, WIRE_TOTALS, x->account[i]);
 	}
 	ends_part(&x->e);
 	if (status == EXIT_DONE)

@@ -3,7 +3,11 @@
  * strperf_wire.h: what `strperf write' and `strperf read' say to each other.
  *
  *	writer ── HELLO, DATA, DATA, ... TRAILER ──> reader
- *	writer <── HELLO, TOTALS ── reader		only where the stream has two ways
+ *	writer <── HELLO, TOTALS ── reader		through another stream
+ *
+ * A FIFO has no way back, and what a device or pipe sends back may be read by others,
+ * so the writer opens a FIFO of its own (/dev/streams/clone/fifo) and tells its minor
+ * number in its HELLO; the reader answers there.
  *
  * All but DATA are messages with a control part, a struct wire, and no data.  A DATA
  * message of WIRE_INLINE bytes or more is data alone, as strperf_payload.h lays it
@@ -50,8 +54,8 @@ struct wire {
 	struct tally tally; /* TRAILER, TOTALS */
 	uint32_t pid;	    /* of who says so */
 	uint32_t cut;	    /* TRAILER, TOTALS: it was interrupted */
-	uint32_t hops;	    /* TOTALS: how often it was handed on */
-	uint32_t size;	    /* HELLO: bytes of a message */
+	uint32_t reply;	    /* HELLO of the writer: minor of the FIFO for answers */
+	uint32_t size;	    /* HELLO of the writer: bytes of a message */
 };
 
 struct wire_writer {

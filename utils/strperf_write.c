@@ -3,8 +3,8 @@
  * strperf_write.c: the writer of two programs: `strperf write NAME'.
  *
  * It says HELLO, sends messages as fast as the stream takes them, or at a rate, and
- * ends with a TRAILER that tells how many they were.  Where the stream has two ways
- * it waits for the reader's totals; else the reader alone can compare.
+ * ends with a TRAILER that tells how many they were.  Then it waits for the reader's
+ * totals; a reader that has not said HELLO by then is no strperf.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -26,6 +26,7 @@ enum {
 	STAMP_EVERY = 16,      /* messages; one of so many carries the time */
 	LOOK_EVERY = 10000000, /* ns from one look around to the next */
 };
+#define HELLO_WAIT 3000000000 /* ns after the last message for the reader's HELLO */
 #define LAST_WORD 1000000000 /* ns that an interrupted writer tries to say so */
 
 struct write {
@@ -38,6 +39,8 @@ struct write {
 	uint64_t eagain;
 	pid_t reader;	       /* its HELLO told; 0: not known */
 	int pidfd;
+	int answers; /* the FIFO that they come from, or -1 */
+	uint32_t reply; /* its minor number */
 	bool told;	       /* its totals have come */
 	struct wire totals;
 	int error;	       /* the stream failed */
@@ -45,32 +48,24 @@ struct write {
 
 /* ---- what the reader says ------------------------------------------------------------ */
 
-/*
- * One message from the reader: false, there is none.  Totals that are another
- * writer's, at the same end of the pipe, go back to the reader, who answers again.
- */
+/* One message from the reader: false, there is none. */
 static bool
 hear(struct write *x)
 {
 	struct wire m;
-	char other[16];
-	struct strbuf ctl = {sizeof(m), -1, (char *)&m}, data = {sizeof(other), -1, other};
+	struct strbuf ctl = {sizeof(m), -1, (char *)&m};
 	int flags = 0;
 
-	if (!x->e.two_way || getmsg(x->e.n.in, &ctl, &data, &flags) == -1 ||
-	    ctl.len <= 0 || !wire_is(&m, ctl.len))
+	if (x->answers == -1 || getmsg(x->answers, &ctl, NULL, &flags) == -1 ||
+	    ctl.len <= 0 || !wire_is(&m, ctl.len) || m.id != x->w.id)
 		return false;
-	if (m.kind == WIRE_HELLO && x->reader == 0) {
+	if (x->reader == 0) {
 		x->reader = (pid_t)m.pid;
 		x->pidfd = ends_watch(x->reader);
 	}
-	if (m.kind != WIRE_TOTALS)
-		return true;
-	if (m.id == x->w.id) {
+	if (m.kind == WIRE_TOTALS) {
 		x->told = true;
 		x->totals = m;
-	} else if (m.hops++ < 1000) {
-		ends_say(&x->e, &m);
 	}
 	return true;
 }
@@ -78,8 +73,12 @@ hear(struct write *x)
 static void
 give_up(struct write *x, const char *why)
 {
-	char who[32] = "the reader";
+	char who[48] = "the reader";
 
+	while (hear(x))
+		;
+	if (x->told && x->totals.cut)
+		why = "it was interrupted";
 	if (x->reader != 0)
 		snprintf(who, sizeof(who), "the reader, process %d,", (int)x->reader);
 	ends_gone(&x->e, "%s went after %llu messages, %llu bytes were sent: %s", who,
@@ -99,7 +98,9 @@ look(struct write *x, int64_t now)
 		;
 	if (intr_pending())
 		x->e.interrupted = true;
-	if (ends_dead(x->pidfd) && !x->told)
+	if (x->told)
+		give_up(x, "it has ended");
+	else if (ends_dead(x->pidfd))
 		give_up(x, "its process has ended");
 	return !x->e.interrupted && x->e.went[0] == '\0';
 }
@@ -151,6 +152,7 @@ word(const struct write *x, enum wire_kind kind, struct wire *m)
 	m->size = (uint32_t)x->e.own.size;
 	m->tally = x->w.tally;
 	m->cut = x->e.interrupted;
+	m->reply = x->reply;
 }
 
 static bool
@@ -218,27 +220,33 @@ send_all(struct write *x)
 
 /* ---- the end ----------------------------------------------------------------------------- */
 
-/* Where the reader can answer it tells its totals. */
+/* Whether the totals may still come; else why not. */
+static bool
+may_come(struct write *x, int64_t sent)
+{
+	int64_t waited = intr_now() - sent;
+
+	if (x->told || x->e.interrupted || x->answers == -1)
+		return false;
+	if (x->reader == 0)
+		return waited < HELLO_WAIT;
+	if (ends_dead(x->pidfd) && !hear(x))
+		give_up(x, "its process has ended");
+	else if (x->e.own.wait > 0 && waited > (int64_t)(x->e.own.wait * 1e9))
+		give_up(x, "it has not told its totals");
+	return x->e.went[0] == '\0' && !x->told;
+}
+
 static void
 await_totals(struct write *x)
 {
-	int64_t until = intr_now() + (int64_t)((x->e.own.wait > 0 ? x->e.own.wait : 1e6) * 1e9);
+	int64_t sent = intr_now();
 
-	while (x->e.two_way && !x->told && x->e.went[0] == '\0' && !x->e.interrupted) {
-		struct pollfd p = {x->e.n.in, 0, 0};
-
-		if (!hear(x) && !x->told)
-			ends_nap(&x->e, x->e.n.in, POLLIN, until);
-		if (x->told)
-			break;
-		if (ends_dead(x->pidfd) && !hear(x))
-			give_up(x, "its process has ended");
-		if (str_poll(&p, 1, 0) == 1 && (p.revents & (POLLHUP | POLLERR)) != 0 && !hear(x))
-			give_up(x, "the stream is hung up");
-		if (intr_now() >= until)
-			give_up(x, "it has not told its totals");
-	}
-	if (x->told && x->totals.cut && x->e.went[0] == '\0')
+	while (may_come(x, sent))
+		if (!hear(x)) /* an end that nobody has opened yet is always ready */
+			ends_nap(&x->e, x->reader != 0 ? x->answers : -1, POLLIN,
+			    intr_now() + 10000000);
+	if (x->told && x->totals.cut)
 		give_up(x, "it was interrupted");
 }
 
@@ -250,7 +258,7 @@ say_interrupted(struct write *x)
 	struct wire m;
 
 	word(x, WIRE_TRAILER, &m);
-	while (ends_say(&x->e, &m) == EAGAIN && intr_now() < until)
+	while (ends_say(x->e.n.out, &m) == EAGAIN && intr_now() < until)
 		ends_nap(&x->e, x->e.n.out, POLLOUT, until);
 }
 
@@ -299,12 +307,15 @@ run(struct write *x)
 		ends_part(&x->e);
 		return status;
 	}
+	x->answers = ends_answers(&x->reply);
 	x->progress = intr_now();
 	if (say(x, WIRE_HELLO))
 		send_all(x);
 	seconds = ends_finish(&x->e, x->w.tally.messages, x->w.tally.bytes);
 	trailer(x);
 	ends_part(&x->e);
+	if (x->answers != -1)
+		str_close(x->answers);
 	status = results(x, seconds);
 	wire_fini(&x->w);
 	return status;
@@ -313,7 +324,7 @@ run(struct write *x)
 int
 cmd_write(int argc, char **argv)
 {
-	static struct write x = {.e = {.command = "write"}, .pidfd = -1};
+	static struct write x = {.e = {.command = "write"}, .pidfd = -1, .answers = -1};
 	bool asked;
 	int status;
 
