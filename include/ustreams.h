@@ -131,6 +131,14 @@ const char *ustr_instancefault(void);
 int ustr_instance_remove(const char *name, unsigned int flags, char *why, size_t n);
 #define USTR_FORCE 2u
 
+/*
+ * A descriptor of stream number id (ustr_streamid; as strls(1) lists them), which some
+ * process that takes part here has open, as if it had been inherited from that: mode and
+ * O_NONBLOCK are shared.  -1: EDEADLK EMFILE, ENOENT (nobody has it open), or why the
+ * library does not come up.
+ */
+int ustr_openid(unsigned int id);
+
 /* ---- the flight recorder --------------------------------------------------- */
 
 /*

@@ -571,26 +571,35 @@ fd_install(struct file *f, int min, bool cloexec)
 	return -error;
 }
 
+/* E5: another thread may just have dropped the last one. */
+bool
+fd_hold_inside(struct slot *me, struct file *f)
+{
+	uint32_t ref;
+
+	hands_on(me, HAND_NEW, f);
+	ref = ld_acq(&f->f_ref);
+	while (ref != 0 && !cas(&f->f_ref, &ref, ref + 1))
+		;
+	CRASH_POINT();
+	if (ref == 0)
+		hands_off(me, HAND_NEW);
+	return ref != 0;
+}
+
 int
 fd_hold(int fd, struct file **fp)
 {
 	struct call c;
 	int error = call_enter(&c, fd);
-	uint32_t ref;
 
 	if (error != 0)
 		return error;
-	/* E5: another thread may just have dropped the last one. */
-	hands_on(c.c_me, HAND_NEW, c.c_file);
-	ref = ld_acq(&c.c_file->f_ref);
-	while (ref != 0 && !cas(&c.c_file->f_ref, &ref, ref + 1))
-		;
-	CRASH_POINT();
 	*fp = c.c_file;
-	if (ref == 0)
-		hands_off(c.c_me, HAND_NEW);
+	if (!fd_hold_inside(c.c_me, c.c_file))
+		error = EBADF;
 	call_leave(&c);
-	return ref != 0 ? 0 : EBADF;
+	return error;
 }
 
 int

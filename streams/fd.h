@@ -200,6 +200,8 @@ void fd_thread_ends(struct slot *me);
  * EBADF, ENOSTR.  Given back outside all groups: the last one closes the stream.
  */
 int fd_hold(int fd, struct file **fp);
+/* The same for file f, inside its group (after E3); false: it is being closed. */
+bool fd_hold_inside(struct slot *me, struct file *f);
 void fd_rele(struct file *f, bool drain);
 /* A descriptor for f, at least min; takes over one reference: it or -errno. */
 int fd_install(struct file *f, int min, bool cloexec);

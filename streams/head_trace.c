@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* head_trace.c: the recorder's procedures, and who wants which stream recorded. */
 #include "head_trace.h"
+#include "head_number.h"
 #include "arena.h"
 #include "fd.h"
 #include "flow.h"
@@ -299,84 +300,6 @@ htrace_gone(struct stdata *sd)
 	} while (t != NULL);
 }
 
-/* ---- finding a stream by its number ------------------------------------------------------------ */
-
-/*
- * Out again, without serving what is enabled there, as a call does: who only looks
- * runs nobody's procedures.  He has enabled nothing.
- */
-static void
-leave(struct slot *me)
-{
-	st_rel(&me->sl_home, NULL);
-}
-
-/*
- * E1..E3 (fd.h) for entry e of any process: inside the group, and the stream it
- * leads to; or NULL and outside.
- */
-static struct stdata *
-enter_entry(struct slot *me, struct fdent *e)
-{
-	struct file *f;
-
-	while ((f = ld_acq(&e->fe_file)) != NULL) { /* E1 */
-		struct group *g = ld_acq(&e->fe_group), *root = group_root(g);
-
-		if (!plumb_enter(me, root)) { /* E2 */
-			plumb_wait(me, root);
-			continue;
-		}
-		if (ld_seq(&e->fe_file) == f && ld_acq(&e->fe_group) == g && /* E3 */
-		    group_root(g) == root)
-			return f->f_head;
-		leave(me);
-	}
-	return NULL;
-}
-
-static struct stdata *
-enter_chunk(struct slot *me, struct fdent *e, int n, unsigned int id)
-{
-	for (; n-- > 0; e++) {
-		struct stdata *sd = ld_acq(&e->fe_file) != NULL ? enter_entry(me, e) : NULL;
-
-		if (sd == NULL)
-			continue;
-		if (sd->sd_id == id)
-			return sd;
-		leave(me);
-	}
-	return NULL;
-}
-
-/* Inside the group of stream id, of which p has a descriptor; or NULL. */
-static struct stdata *
-enter_of(struct slot *me, const struct proc *p, unsigned int id)
-{
-	struct stdata *sd = NULL;
-
-	if (p == NULL || p->pr_fd0 == NULL || p->pr_fd == NULL)
-		return NULL;
-	sd = enter_chunk(me, p->pr_fd0, FD_INLINE, id);
-	for (int c = 0; c < FD_CHUNKS && sd == NULL; c++)
-		if (ld_acq(&p->pr_fd[c]) != NULL)
-			sd = enter_chunk(me, p->pr_fd[c], FD_CHUNK, id);
-	return sd;
-}
-
-/* The same, whoever has it. */
-static struct stdata *
-enter(struct slot *me, unsigned int id)
-{
-	uint32_t top = ld_acq(&slot_root->sr_ptop);
-	struct stdata *sd = NULL;
-
-	for (uint32_t i = 1; i < top && sd == NULL; i++)
-		sd = enter_of(me, slot_procat(i), id);
-	return sd;
-}
-
 /* ---- who wants it no longer ----------------------------------------------------------------------- */
 
 /* The first ring on the list that goes(t), or NULL.  Under tt_lock. */
@@ -417,11 +340,11 @@ retire(struct slot *me)
 		t = first(unwanted);
 		id = t != NULL ? t->tr_stream : 0;
 		lock_leave(me, &trace_root->tt_lock);
-		sd = id != 0 && id != last ? enter(me, id) : NULL;
+		sd = id != 0 && id != last ? number_enter(me, id, NULL) : NULL;
 		if (sd == NULL)
 			return;
 		off(me, sd);
-		leave(me);
+		number_leave(me);
 	}
 }
 
@@ -441,9 +364,9 @@ free_retired(struct slot *me)
 	if (t != NULL)
 		list_out(t); /* it is ours */
 	lock_leave(me, &trace_root->tt_lock);
-	if (t != NULL && enter_of(me, me->sl_pslot, t->tr_stream) != NULL) {
+	if (t != NULL && number_enter_of(me, me->sl_pslot, t->tr_stream, NULL) != NULL) {
 		g = ld_rlx(&me->sl_home);
-		leave(me);
+		number_leave(me);
 	}
 	if (g != NULL && plumb_quiesce(g) == 0) {
 		ring_free(t);
@@ -572,13 +495,13 @@ record(struct slot *me, unsigned int id, unsigned int records, uint64_t tapper,
 	*tp = ring_make(id, records);
 	if (*tp == NULL)
 		return ENOMEM;
-	sd = enter(me, id);
+	sd = number_enter(me, id, NULL);
 	if (sd == NULL) {
 		ring_free(*tp);
 		return ENOENT;
 	}
 	error = on(me, sd, tapper, tp, entry);
-	leave(me);
+	number_leave(me);
 	return error;
 }
 

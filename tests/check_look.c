@@ -428,6 +428,77 @@ START_TEST(an_instance_is_looked_at_by_its_name)
 }
 END_TEST
 
+/* Reads one message and tells how long it was; then whether a module came. */
+static void
+is_joined(int from, int to)
+{
+	int p[2], n;
+	char buf[32];
+
+	(void)from;
+	NEED(str_pipe(p) == 0);
+	NEED(write(to, p, sizeof(p)) == sizeof(p));
+	n = (int)str_read(p[0], buf, sizeof(buf));
+	NEED(write(to, &n, sizeof(n)) == sizeof(n));
+	for (n = 0; n == 0; usleep(1000))
+		n = str_ioctl(p[0], I_FIND, "pipemod");
+	NEED(write(to, &n, sizeof(n)) == sizeof(n));
+	n = (int)str_read(p[0], buf, sizeof(buf));
+	NEED(write(to, &n, sizeof(n)) == sizeof(n));
+	str_close(p[1]);
+	str_close(p[0]);
+	pause();
+}
+
+START_TEST(a_stream_of_another_program_is_opened_by_its_number)
+{
+	char dir[] = "/tmp/lookXXXXXX", path[64];
+	struct ustr_view *v;
+	unsigned int id[2];
+	struct other o;
+	int p[2], n, fd, end;
+
+	if (!can_fork())
+		return;
+	ck_assert_ptr_nonnull(mkdtemp(dir));
+	setenv("USTREAMS_DIR", dir, 1);
+	setenv("USTREAMS_INSTANCE", "opened", 1);
+	other_start(&o, is_joined);
+	other_tells(&o, p, sizeof(p));
+	v = view_of(o.pid);
+	id[0] = stream_of(v, o.pid, p[0])->vs_id;
+	id[1] = stream_of(v, o.pid, p[1])->vs_id;
+	ustr_view_free(v);
+	fd = ustr_openid(id[0]);
+	ck_assert_msg(fd >= 0, "%s", ename(errno));
+	end = ustr_openid(id[1]);
+	ck_assert_int_ge(end, 0);
+	GIVES(ustr_streamid(fd), id[0]);
+	GIVES(str_write(end, "hello", 5), 5);
+	other_tells(&o, &n, sizeof(n));
+	ck_assert_int_eq(n, 5);
+	GIVES(str_ioctl(fd, I_PUSH, "pipemod"), 0);
+	other_tells(&o, &n, sizeof(n));
+	ck_assert_int_eq(n, 1);
+	GIVES(str_write(end, "again", 6), 6);
+	other_tells(&o, &n, sizeof(n));
+	ck_assert_int_eq(n, 6);
+	msleep(100);
+	/* It has closed its descriptors: ours keep the streams. */
+	GIVES(str_write(end, "kept", 4), 4);
+	GIVES(str_read(fd, path, sizeof(path)), 4);
+	GIVES(str_close(end), 0);
+	GIVES(str_close(fd), 0);
+	FAILS(ustr_openid(id[0]), ENOENT);
+	FAILS(ustr_openid(0), ENOENT);
+	FAILS(ustr_openid(4000000000u), ENOENT);
+	other_end(&o);
+	snprintf(path, sizeof(path), "%s/opened", dir);
+	unlink(path);
+	rmdir(dir);
+}
+END_TEST
+
 START_TEST(looking_does_not_bring_the_library_up)
 {
 	struct other o;
@@ -812,6 +883,7 @@ main(void)
 	tc = group(s, "others", 20);
 	tcase_add_loop_test(tc, who_sleeps_on_a_stream_of_another_program_is_seen, 0, 2);
 	tcase_add_test(tc, an_instance_is_looked_at_by_its_name);
+	tcase_add_test(tc, a_stream_of_another_program_is_opened_by_its_number);
 	tcase_add_test(tc, looking_does_not_bring_the_library_up);
 	tcase_add_test(tc, looking_at_oneself_keeps_the_lock_by_which_one_lives);
 	tcase_add_test(tc, the_list_of_sources_has_this_process_once);

@@ -196,6 +196,21 @@ gives 1 '^no$'
 run strconf -I shown 4000000000
 refuses 2 'no stream 4000000000'
 
+# ---- changing one by its number -------------------------------------------------------------
+run strchg -I shown -h bufmod "$pipe"
+gives 0
+run strconf -I shown "$pipe"
+checks=$((checks + 1))
+[ "$(tr '\n' ' ' <"$work/out")" = 'bufmod nullmod pipemod ' ] || fail "the module is not on top"
+run strchg -I shown -p -l "$pipe"
+gives 0 '^nullmod$' '^pipemod$'
+run strchg -I shown -p 4000000000
+refuses 2 'no process of the instance has a stream of that number'
+run strchg -p 1
+refuses 2 'looked for in an instance: -I NAME'
+run strdump -I shown "$pipe"
+gives 0 "^stream $pipe: pipe, 2 pushed, 1 open"
+
 # The environment names it as well.
 USTREAMS_INSTANCE=shown
 export USTREAMS_INSTANCE

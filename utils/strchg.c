@@ -21,7 +21,8 @@ static const char usage[] =
     "  -u MODULE   with -p: pop all modules above that one\n"
     "  -f FILE     make the modules those that the file names, the topmost on the first line\n"
     "  -l          print the modules and the driver afterwards\n"
-    "  STREAM      a device such as echo or /dev/streams/echo/0, a FIFO, an attached path\n"
+    "  STREAM      a device such as echo or /dev/streams/echo/0, a FIFO, an attached path,\n"
+    "              or the number of any stream of the instance, as strls lists them\n"
     TOOLINST_HELP
     "exit status: 0 done, 1 the stream could not be changed, 2 usage or no such stream";
 
@@ -158,7 +159,7 @@ main(int argc, char **argv)
 		tool_complain("%s; %s", wrong, legal);
 		return TOOL_USAGE;
 	}
-	fd = tool_open(argv[optind]);
+	fd = tool_open_numbered(argv[optind]);
 	if (fd == -1)
 		return TOOL_USAGE;
 	status = change(fd, &q, argv[optind]);

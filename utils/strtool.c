@@ -6,11 +6,13 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <stropts.h>
 #include <ustreams.h>
@@ -102,6 +104,26 @@ tool_open(const char *name)
 		    error == ENOENT || error == ENXIO ? "no such device or path"
 						      : strerror(error));
 	return -1;
+}
+
+int
+tool_open_numbered(const char *name)
+{
+	unsigned long id;
+	int fd;
+
+	if (*name == '\0' || name[strspn(name, "0123456789")] != '\0' || access(name, F_OK) == 0)
+		return tool_open(name);
+	id = strtoul(name, NULL, 10);
+	fd = ustr_openid(id <= UINT_MAX ? (unsigned int)id : 0);
+	if (fd == -1)
+		tool_complain("%s: %s", name,
+		    errno != ENOENT ? strerror(errno)
+		    : getenv("USTREAMS_INSTANCE") == NULL
+			? "no such stream here; the number of one is looked for in an "
+			  "instance: -I NAME"
+			: "no process of the instance has a stream of that number open");
+	return fd;
 }
 
 const char *

@@ -17,6 +17,11 @@ bool tool_library(void);
  * or an attached path.  -1 after a line that says why it is none.
  */
 int tool_open(const char *name);
+/*
+ * The same for the number of a stream of the instance, as strls(1) lists them; of
+ * what is no number, as above.
+ */
+int tool_open_numbered(const char *name);
 /* "no such module" and the like, for what failed on a stream. */
 const char *tool_reason(int error);
 /* --help and --version: print and end; other options are left alone. */
