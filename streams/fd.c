@@ -269,7 +269,7 @@ file_finish(struct file *f, bool drain)
 			return error;
 		if (f->f_side != 0)
 			fifo_leave(f);
-		f->f_closing = head_lastclose(sd) ? FILE_LAST : FILE_QUIET;
+		(void)head_lastclose(sd, f);
 	}
 	if (f->f_closing == FILE_LAST)
 		error = head_dismantle(sd, (int)ld_rlx(&f->f_flags), drain);

@@ -79,6 +79,8 @@ struct stdata {
 	uint32_t sd_writers;	/* R  that write to it */
 	uint32_t sd_ropened;	/* A  times it was opened for reading */
 	uint32_t sd_wopened;	/* A  and for writing */
+	struct file *sd_leaver;	/* R  file whose close is being counted, or NULL */
+	uint32_t sd_toopens;	/* R  what sd_opens becomes by it */
 	struct file *sd_joiner;	/* R  file whose counting is under way, or NULL */
 	uint32_t sd_toreaders;	/* R  what sd_readers becomes by it */
 	uint32_t sd_towriters;	/* R  and sd_writers */
@@ -258,11 +260,17 @@ void head_delist(struct slot *me, struct stdata *sd);
 /* Freed; on no list, not in any group, nothing below it left. */
 void head_scrap(struct stdata *sd);
 /*
- * A file of sd is gone: true if it was the last one, and then the stream is to
- * be taken apart: 0, ETIME (a stopped thread is in the way: again later), or EXDEV
+ * File f of sd (NULL: one that has none) is gone, and its f_closing says so: true if it was the last one,
+ * and then the stream is to be taken apart: 0, ETIME (a stopped thread is in the way: again later), or EXDEV
  * (a close routine is another process's, which has been rung).
  */
-bool head_lastclose(struct stdata *sd);
+bool head_lastclose(struct stdata *sd, struct file *f);
+/*
+ * Under the registry lock, before sd_opens is looked at: the counting of who was
+ * killed in head_lastclose is finished, so that his file, which others may have
+ * outlived, is not taken for one that keeps the stream.
+ */
+void head_settle(struct stdata *sd);
 /* Take everything off that I_LINK put below sd; inside its group, which is left
  * and entered again: 0 or ETIME. */
 int head_unlinkall(struct slot *me, struct stdata *sd, bool drain);

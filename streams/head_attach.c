@@ -115,6 +115,7 @@ attach_open(const struct plat_path *pp, int denied, int oflag, struct file *f, b
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	nd = node_find(pp, NODE_ATTACH);
 	if (nd != NULL && denied == 0) {
+		head_settle(nd->nd_head);
 		nd->nd_head->sd_opens++;
 		f->f_head = nd->nd_head;
 	}

@@ -161,8 +161,25 @@ head_dismantle(struct stdata *sd, int oflag, bool drain)
 	return head_takeapart(me, sd, oflag, drain);
 }
 
+void
+head_settle(struct stdata *sd)
+{
+	struct file *f = ld_acq(&sd->sd_leaver);
+
+	LOCK_HELD(&registry->rg_lock);
+	if (f == NULL)
+		return;
+	st_rlx(&sd->sd_opens, sd->sd_toopens);
+	CRASH_POINT();
+	if (sd->sd_toopens == 0)
+		f_or(&sd->sd_state, (uint32_t)SD_CLOSING); /* C1 */
+	st_rel(&f->f_closing, (uint32_t)(sd->sd_toopens == 0 ? FILE_LAST : FILE_QUIET));
+	CRASH_POINT();
+	st_rel(&sd->sd_leaver, NULL);
+}
+
 bool
-head_lastclose(struct stdata *sd)
+head_lastclose(struct stdata *sd, struct file *f)
 {
 	struct slot *me = slot_self();
 	bool last;
@@ -170,15 +187,21 @@ head_lastclose(struct stdata *sd)
 	if (me == NULL)
 		return false;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	head_settle(sd);
 	ASSERT(sd->sd_opens > 0);
 	last = sd->sd_opens == 1;
 	/* First: whoever is killed in here leaves no name that leads to a closing stream. */
 	if (last && sd->sd_kind == HEAD_FIFO)
 		node_remove(sd->sd_node);
 	CRASH_POINT();
-	sd->sd_opens--;
-	if (last)
-		f_or(&sd->sd_state, SD_CLOSING); /* C1 */
+	st_rlx(&sd->sd_toopens, sd->sd_opens - 1);
+	if (f != NULL) {
+		st_rel(&sd->sd_leaver, f);
+		head_settle(sd);
+	} else {
+		sd->sd_opens--;
+		f_or(&sd->sd_state, (uint32_t)(last ? SD_CLOSING : 0));
+	}
 	lock_leave(me, &registry->rg_lock);
 	return last;
 }
@@ -188,7 +211,7 @@ head_abandon(struct stdata *sd)
 {
 	int error;
 
-	if (!head_lastclose(sd))
+	if (!head_lastclose(sd, NULL))
 		return;
 	while ((error = head_dismantle(sd, O_NONBLOCK, false)) != 0) {
 		if (error == EXDEV && fd_closelater(sd))

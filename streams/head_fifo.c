@@ -163,6 +163,7 @@ hold(struct slot *me, const struct plat_path *pp, int oflag, struct file *f)
 				node_add(nd = fresh);
 				fresh = NULL;
 			}
+			head_settle(nd->nd_head);
 			nd->nd_head->sd_opens++;
 			f->f_head = nd->nd_head;
 			error = 0;

@@ -70,6 +70,8 @@ join(struct slot *me, struct regent *re, uint32_t minor, bool *busy)
 
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	sd = lookup(re, minor);
+	if (sd != NULL)
+		head_settle(sd);
 	*busy = sd != NULL && (ld_seq(&sd->sd_state) & (SD_OPENING | SD_CLOSING));
 	if (sd != NULL && !*busy)
 		sd->sd_opens++;
