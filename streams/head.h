@@ -260,9 +260,10 @@ void head_delist(struct slot *me, struct stdata *sd);
 /* Freed; on no list, not in any group, nothing below it left. */
 void head_scrap(struct stdata *sd);
 /*
- * File f of sd (NULL: one that has none) is gone, and its f_closing says so: true if it was the last one,
- * and then the stream is to be taken apart: 0, ETIME (a stopped thread is in the way: again later), or EXDEV
- * (a close routine is another process's, which has been rung).
+ * File f of sd (NULL: one that has none) is gone, and its f_closing says so: true if
+ * it was the last one, and then the stream is to be taken apart: 0, ETIME (a stopped
+ * thread is in the way: again later), or EXDEV (a close routine is another process's,
+ * which has been rung).
  */
 bool head_lastclose(struct stdata *sd, struct file *f);
 /*

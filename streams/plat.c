@@ -444,6 +444,21 @@ plat_lockrec(int fd, off_t at)
 	return fcntl(fd, F_SETLK, &fl) == 0 ? 0 : errno;
 }
 
+int
+plat_holdrec(int fd, off_t at)
+{
+	struct flock fl = record(at);
+	char path[40];
+	int own;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	own = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC, 0);
+	if (own >= 0 && fcntl(own, F_OFD_SETLK, &fl) == 0)
+		return own;
+	plat_close(own);
+	return -1;
+}
+
 bool
 plat_reclocked(int fd, off_t at)
 {

@@ -165,6 +165,12 @@ pid_t plat_tid(void);
 /* Take, or test for, this process's record lock on byte at of fd. */
 int plat_lockrec(int fd, off_t at);
 bool plat_reclocked(int fd, off_t at);
+/*
+ * Lock the byte by a new opening of the file: a descriptor, or -1.  It is locked until
+ * the last copy of the descriptor is closed, those of children included.  Closing one
+ * drops what plat_lockrec() locked.
+ */
+int plat_holdrec(int fd, off_t at);
 int plat_pidfd(pid_t pid);	/* readable when the process is dead, or -1 */
 char plat_procstate(pid_t tid);	/* 'R', 'S', 'T', ... or 0 */
 void plat_sigpipe(void);	/* SIGPIPE for the calling thread */

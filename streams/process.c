@@ -10,7 +10,9 @@
  * descriptor table, references counted -- is made; the child claims it at
  * once, with its record lock and a thread slot, and says so through a pipe.
  * The parent waits for that byte: an end of file instead means that there is
- * no child (or it died at once), and the embryo's references are dropped.  A
+ * no child (or it died at once), and the embryo's references are dropped.  While
+ * it waits it is held by a lock that the kernel drops with the last of the two,
+ * so that others who see its maker dead know whether a child may still come.  A
  * child made behind our back (_Fork, clone) finds its slot page wiped and has
  * no streams.
  *
@@ -62,6 +64,7 @@ static bool hooked;	/* key and fork handlers are there */
 static struct {
 	struct proc *embryo;
 	int claim[2];
+	int hold;	/* while it is open the embryo has a maker or a child */
 } forking;
 
 static void before_fork(void);
@@ -163,6 +166,7 @@ proc_begin(struct proc *p)
 		st_rlx(&p->pr_sig[d], (uint64_t)0);
 	st_rlx(&p->pr_sigover, 0u);
 	st_rlx(&p->pr_helper, 0u);
+	st_rel(&p->pr_fork, (uint32_t)FORK_UNKNOWN);
 	st_rel(&p->pr_life, ld_rlx(&p->pr_life) + 1);
 }
 
@@ -636,12 +640,35 @@ make_embryo(void)
 		return NULL;
 	}
 	st_rel(&p->pr_keeper, slot_tls->sl_key);
+	st_rel(&p->pr_fork, (uint32_t)FORK_NOTYET);
 	registry_inherit(slot_proc(), p);
 	if (fd_copy(slot_proc(), p) != 0) {
 		drop_embryo(p);
 		return NULL;
 	}
 	return p;
+}
+
+/* The last thing before the fork: from now on there may be a child. */
+static void
+hold_embryo(struct proc *p)
+{
+	forking.hold = arena_fd_ours() ? plat_holdrec(arena_fd(), EMBRYO_BYTE(p)) : -1;
+	CRASH_POINT();
+	st_rel(&p->pr_fork, (uint32_t)(forking.hold >= 0 ? FORK_HELD : FORK_UNKNOWN));
+	CRASH_POINT();
+}
+
+/* The child lives, or there is none; mine is the calling process. */
+static void
+let_go(const struct proc *mine)
+{
+	if (forking.hold < 0)
+		return;
+	plat_close(forking.hold);
+	/* The own lock went with it; the thread's slot says meanwhile that it lives. */
+	if (mine != NULL && arena_fd_ours())
+		plat_lockrec(arena_fd(), (off_t)mine->pr_id);
 }
 
 static void
@@ -660,6 +687,8 @@ before_fork(void)
 		msg_ext_lock();
 		callout_lock();
 	}
+	if (forking.embryo != NULL)
+		hold_embryo(forking.embryo);
 }
 
 /*
@@ -698,6 +727,7 @@ after_fork_parent(void)
 		if (!claimed(p) && cas(&p->pr_state, &embryo, (uint32_t)PROC_DYING))
 			drop_embryo(p);
 		plat_close(forking.claim[0]);
+		let_go(slot_proc());
 		helper_poke();
 	}
 	if (up) {
@@ -752,11 +782,12 @@ after_fork_child(void)
 	pthread_setspecific(key, NULL);
 	if (p == NULL)
 		return;
+	if (proc_live(p) != 0)
+		st_rlx(&slot_wipe->w_proc, p = NULL); /* as if made behind our back */
+	let_go(p);
 	/* If the write fails the parent is gone, and nobody waits for it. */
-	if (proc_live(p) == 0)
+	if (p != NULL)
 		n = write(forking.claim[1], "", 1);
-	else
-		st_rlx(&slot_wipe->w_proc, NULL); /* as if made behind our back */
 	plat_close(forking.claim[0]);
 	plat_close(forking.claim[1]);
 	start_if_told();

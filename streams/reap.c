@@ -13,8 +13,8 @@
  * lost and counted as IN_HAND.
  *
  * Who buries may die too: pr_keeper names him, and another one begins again.
- * The same for the maker of an embryo, after a second in which the child may
- * still claim it.
+ * The same for the maker of an embryo, as soon as it is certain that no child
+ * will claim it (FORK_* of slot.h), or after a second where that is unknown.
  */
 #include "arena.h"
 #include "cache.h"
@@ -135,6 +135,20 @@ claim_dead(struct slot *me, struct proc *p)
 	return false;
 }
 
+/* p's maker is gone: is there certainly no child that will claim it? */
+static bool
+is_childless(const struct proc *p)
+{
+	switch (ld_seq(&p->pr_fork)) {
+	case FORK_NOTYET:
+		return true;
+	case FORK_HELD:
+		return arena_fd_regain() && !plat_reclocked(arena_fd(), EMBRYO_BYTE(p));
+	default:
+		return false;
+	}
+}
+
 /* An embryo whose maker died, and that no child has claimed. */
 static bool
 claim_orphan(struct slot *me, struct proc *p)
@@ -151,7 +165,9 @@ claim_orphan(struct slot *me, struct proc *p)
 		st_rlx(&life[p->pr_id], ld_acq(&p->pr_life));
 		st_rlx(&since[p->pr_id], plat_now());
 	}
-	if (plat_now() - ld_rlx(&since[p->pr_id]) < ORPHAN_NS ||
+	/* Where nobody knows, a while; where the byte is locked, a child comes or dies. */
+	if ((!is_childless(p) && (ld_seq(&p->pr_fork) == FORK_HELD ||
+		    plat_now() - ld_rlx(&since[p->pr_id]) < ORPHAN_NS)) ||
 	    !keep(me, p, keeper, PROC_EMBRYO))
 		return false;
 	faa(&slot_root->sr_live, 1u); /* bury() takes it back */

@@ -105,6 +105,7 @@ struct proc {
 	int pr_arenafd;		/* A  its descriptor of the arena */
 	uint32_t pr_bell;	/* A  futex of the helper: 1 when it has something to do */
 	uint32_t pr_life;	/* A  how many processes the slot has been */
+	uint32_t pr_fork;	/* A  FORK_* */
 	uint32_t pr_keeper;	/* A  slot of who makes it (embryo) or buries it */
 	struct fdent *pr_fd0;	/* C  descriptors 0..63 */
 	struct fdent **pr_fd;	/* C  chunks of the others */
@@ -114,6 +115,14 @@ struct proc {
 } LINE_ALIGNED;
 
 enum { PROC_FREE, PROC_EMBRYO, PROC_LIVE, PROC_DYING };
+
+/*
+ * pr_fork, of an embryo: who knows whether there is a child when its maker is gone?
+ * Nobody; there is none yet; the kernel: maker and child keep a byte of the arena's
+ * file locked (EMBRYO_BYTE) until the child lives.
+ */
+enum { FORK_UNKNOWN, FORK_NOTYET, FORK_HELD };
+#define EMBRYO_BYTE(p) ((off_t)(2 * NPROC + (p)->pr_id))
 
 /* What all processes share about slots; lies in the arena. */
 struct slot_root {

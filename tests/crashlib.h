@@ -10,6 +10,9 @@
 
 enum { LIMIT_MS = 200, ORDINARY = 12, SCENARIOS = ORDINARY + 2 };
 
+/* So often a busy machine may not run those who are to be told. */
+#define SELDOM(n) (2 + (n) / 200)
+
 struct streamtab;
 /* A module that queues everything: crashq. */
 extern struct streamtab crash_tab;

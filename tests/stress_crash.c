@@ -137,6 +137,8 @@ deaths(const struct scenario *s, bool sole, long step, const int other[2])
 		(after.ms_leaked - before.ms_leaked))
 		DIE("%s: %zu bytes more in use, %zu of them counted", s->s_name,
 		    after.ms_used - before.ms_used, after.ms_leaked - before.ms_leaked);
+	if (slow > SELDOM(n / step))
+		DIE("%s: %ld times told later than %d ms", s->s_name, slow, LIMIT_MS);
 	printf("stress_crash: %s, %s: %ld points, %ld streams went on, told late %ld times, "
 	       "%zu bytes given up, %ld ms\n",
 	    s->s_name, sole ? "alone" : "shared", n / step, alive, slow,

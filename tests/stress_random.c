@@ -154,6 +154,8 @@ main(int argc, char **argv)
 	printf("stress_random: %ld deaths, %ld shared streams went on, told late %ld times, "
 	       "%zu bytes given up, %zd more in use\n",
 	    n, alive, slow, after.ms_leaked, (ssize_t)(after.ms_used - before.ms_used));
+	if (slow > SELDOM(n))
+		DIE("%ld times told later than %d ms", slow, LIMIT_MS);
 	if (n > WARM &&
 	    after.ms_used > before.ms_used + SLACK + (after.ms_leaked - before.ms_leaked))
 		DIE("more memory is in use than is counted");
