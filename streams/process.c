@@ -166,7 +166,7 @@ proc_begin(struct proc *p)
 		st_rlx(&p->pr_sig[d], (uint64_t)0);
 	st_rlx(&p->pr_sigover, 0u);
 	st_rlx(&p->pr_helper, 0u);
-	st_rel(&p->pr_fork, (uint32_t)FORK_UNKNOWN);
+	ASSERT(ld_rlx(&p->pr_fork) == FORK_UNKNOWN);
 	st_rel(&p->pr_life, ld_rlx(&p->pr_life) + 1);
 }
 
@@ -229,6 +229,7 @@ proc_live_in(struct proc *p,
 	st_rlx(&slot_wipe->w_proc, p);
 	error = thread_begins_in(p, claim);
 	faa(&slot_root->sr_live, 1u);
+	st_rel(&p->pr_fork, (uint32_t)FORK_UNKNOWN);
 	st_rel(&p->pr_keeper, 0u); /* nobody sees to it: who finds it dead may (reap.c) */
 	if (error == 0 && !cas(&p->pr_state, &embryo, (uint32_t)PROC_LIVE))
 		error = ESRCH;
@@ -618,6 +619,7 @@ drop_embryo(struct proc *p)
 {
 	fd_closeall(p, false);
 	registry_forget(p);
+	st_rel(&p->pr_fork, (uint32_t)FORK_UNKNOWN);
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 }
 

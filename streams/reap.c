@@ -94,6 +94,7 @@ bury(struct proc *p)
 	registry_forget(p);
 	callout_bury(p->pr_id);
 	cache_want(slot_self(), false); /* who else waits for memory says so again */
+	st_rel(&p->pr_fork, (uint32_t)FORK_UNKNOWN);
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 	(void)cas(&p->pr_keeper, &mine, 0u); /* after it, or another would bury too */
 	fas(&slot_root->sr_live, 1u);

@@ -119,7 +119,8 @@ enum { PROC_FREE, PROC_EMBRYO, PROC_LIVE, PROC_DYING };
 /*
  * pr_fork, of an embryo: who knows whether there is a child when its maker is gone?
  * Nobody; there is none yet; the kernel: maker and child keep a byte of the arena's
- * file locked (EMBRYO_BYTE) until the child lives.
+ * file locked (EMBRYO_BYTE) until the child lives.  Unknown of all that are no
+ * embryo of a fork: who claims a slot has nothing to look at.
  */
 enum { FORK_UNKNOWN, FORK_NOTYET, FORK_HELD };
 #define EMBRYO_BYTE(p) ((off_t)(2 * NPROC + (p)->pr_id))
