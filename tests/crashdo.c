@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/ddi.h>
 #include <sys/log.h>
+#include <sys/prctl.h>
 #include <sys/sad.h>
 #include <sys/stat.h>
 #include <sys/stream.h>
@@ -223,6 +224,8 @@ crash_begin(void)
 {
 	if (mkdtemp(dir) == NULL)
 		DIE("%s: %s", dir, strerrorname_np(errno));
+	/* Victims register the process group, which outlives them. */
+	signal(SIGPOLL, SIG_IGN);
 	maker = getpid();
 	atexit(clear_up);
 	MUST(mkfifo(path("fifo"), 0600));
@@ -425,7 +428,6 @@ events(const int fd[2])
 	int e, mask;
 	char c;
 
-	signal(SIGPOLL, SIG_IGN);
 	T(str_ioctl(fd[1], I_SETSIG, S_INPUT | S_HANGUP | S_MSG));
 	T(str_ioctl(fd[1], I_GETSIG, &mask));
 	T(str_ioctl(fd[0], I_ESETSIG, &ss));
@@ -545,6 +547,7 @@ burying(const int fd[2])
 	pid_t pid = fork();
 
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ustr_tune("crashpoint", 3 + (long)(n * 7 % 90));
 		does[n % 2].s_do(fd);
 		ustr_tune("crashpoint", 0);

@@ -20,6 +20,7 @@ crash_usable(const int fd[2], const char *name, long n)
 	char buf[6000];
 	long end = stress_now() + 5000;
 	bool here = false;
+	int tries = 0;
 	ssize_t r;
 
 	for (int i = 0; i < 50; i++) {
@@ -39,8 +40,14 @@ crash_usable(const int fd[2], const char *name, long n)
 		here = r > 0;
 		if (r == 0 || (r < 0 && errno != EAGAIN))
 			break;
-		if (!here && stress_now() > end)
+		/* A child of the victim may live a little longer, and have read it. */
+		if (!here && ++tries % 100 == 0)
+			(void)str_write(fd[0], "alive", 5);
+		if (!here && stress_now() > end) {
+			ustr_dump(fd[0], stderr);
+			ustr_dump(fd[1], stderr);
 			DIE("%s %ld: a message does not come", name, n);
+		}
 		if (!here && ustr_service(0) == 0) /* a victim's child may have died too */
 			stress_sleep(1);
 		r = 5;
