@@ -367,7 +367,8 @@ inst_open(const char *name, enum inst_how how, struct instfile *f, char *why)
 		}
 		if (f->if_path[0] != '\0' && n < sizeof(tried))
 			n += (size_t)snprintf(tried + n, sizeof(tried) - n, "%s%s%s", n > 0 ? ", " : "",
-				f->if_path, error == EPERM ? " (not this user's)" : "");
+				f->if_path, error == EPERM ? " (not this user's)" :
+				error == EACCES ? " (no permission)" : "");
 		inst_close(f);
 		f->if_path[0] = '\0';
 	}

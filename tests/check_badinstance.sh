@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 # Instances that cannot be had: one line that names what was found, where, and what
 # to do; exit status 2; nothing touched; and nobody who is in one is harmed.
+# shellcheck disable=SC2086 # $as and $other are several words
 set -eu
 : "${top_srcdir:=.}" "${top_builddir:=.}" "${USTR_TEST_THREADS_ONLY:=}"
 tools=$top_builddir/utils
@@ -180,6 +181,30 @@ if [ "$(id -u)" = 0 ] && chown 65534 "$file" 2>/dev/null; then
 	chown 0 "$file"
 else
 	skipped="$skipped another user's file (needs root);"
+fi
+# Members of a group, if all say so.
+if [ "$(id -u)" = 0 ] && as="setpriv --reuid 54321 --regid 54321 --groups 54323" &&
+	$as test -x "$tools/autopush" 2>/dev/null; then
+	mkdir "$work/group"
+	chmod 755 "$work"
+	chown 0:54323 "$work/group"
+	chmod 2770 "$work/group"
+	other="setpriv --reuid 54322 --regid 54322 --groups 54323 env USTREAMS_DIR=$work/group"
+	as="$as env USTREAMS_DIR=$work/group"
+	try "a group of another" $as USTREAMS_GROUP=0 "$tools/strerr" -I all -n 1 -w x
+	refuses "USTREAMS_GROUP=0: the process is not in that group"
+	try "no group" $as USTREAMS_GROUP=nosuch "$tools/strerr" -I all -n 1 -w x
+	refuses "USTREAMS_GROUP=nosuch: no such group"
+	try "made for a group" $as USTREAMS_GROUP=54323 "$tools/strerr" -I all -n 1 -w x
+	checks=$((checks + 1))
+	[ "$(stat -c '%a %u %g' "$work/group/all")" = "660 54321 54323" ] || fail "mode or owner"
+	try "joined by a member" $other USTREAMS_GROUP=54323 "$tools/strerr" -I all -n 1 -w x
+	checks=$((checks + 1))
+	[ "$status" = 0 ] || fail "exit status $status"
+	try "by a member who did not say so" $other "$tools/strconf" -I all echo
+	refuses "belongs to user 54321, not to user 54322"
+else
+	skipped="$skipped groups (needs root and setpriv);"
 fi
 # The library without caches has the name of the other one.
 if [ -e "$nocache/libustreams.so.0" ] && ldd "$tools/.libs/strconf" >/dev/null 2>&1; then
