@@ -302,18 +302,6 @@ htrace_gone(struct stdata *sd)
 
 /* ---- who wants it no longer ----------------------------------------------------------------------- */
 
-/* The first ring on the list that goes(t), or NULL.  Under tt_lock. */
-static struct trace *
-first(bool (*goes)(const struct trace *))
-{
-	struct trace *t = trace_root->tt_first;
-
-	LOCK_HELD(&trace_root->tt_lock);
-	while (t != NULL && !goes(t))
-		t = t->tr_link;
-	return t;
-}
-
 static bool
 unwanted(const struct trace *t)
 {
@@ -326,76 +314,92 @@ retired(const struct trace *t)
 	return t->tr_state == TRACE_RETIRED;
 }
 
+/*
+ * The lowest number above id of a stream with a ring that goes(t), or 0: so that one
+ * for which nothing can be done is in the way of no other.
+ */
+static uint32_t
+next_id(struct slot *me, bool (*goes)(const struct trace *), uint32_t id)
+{
+	uint32_t next = 0;
+
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	for (const struct trace *t = trace_root->tt_first; t != NULL; t = t->tr_link)
+		if (goes(t) && t->tr_stream > id && (next == 0 || t->tr_stream < next))
+			next = t->tr_stream;
+	lock_leave(me, &trace_root->tt_lock);
+	return next;
+}
+
 /* Switch off what nobody wants; not what is just being closed (htrace_gone). */
 static void
 retire(struct slot *me)
 {
-	unsigned int id, last = 0;
+	for (uint32_t id = 0; (id = next_id(me, unwanted, id)) != 0;) {
+		struct stdata *sd = number_enter(me, id, NULL);
 
-	for (;; last = id) {
-		const struct trace *t;
-		struct stdata *sd;
-
-		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-		t = first(unwanted);
-		id = t != NULL ? t->tr_stream : 0;
-		lock_leave(me, &trace_root->tt_lock);
-		sd = id != 0 && id != last ? number_enter(me, id, NULL) : NULL;
 		if (sd == NULL)
-			return;
+			continue;
 		off(me, sd);
 		number_leave(me);
 	}
 }
 
-/*
- * Free a retired ring if this process has a descriptor of its stream; it waits until
- * every call has left that might still write to it.  False: there is none, or a
- * stopped thread is in the way.
- */
-static bool
-free_retired(struct slot *me)
+/* Take a retired ring of stream id off the list: it is the caller's; or NULL. */
+static struct trace *
+take_retired(struct slot *me, uint32_t id)
 {
-	struct group *g = NULL;
 	struct trace *t;
 
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	t = first(retired);
+	t = trace_root->tt_first;
+	while (t != NULL && !(retired(t) && t->tr_stream == id))
+		t = t->tr_link;
 	if (t != NULL)
-		list_out(t); /* it is ours */
+		list_out(t);
 	lock_leave(me, &trace_root->tt_lock);
-	if (t != NULL && number_enter_of(me, me->sl_pslot, t->tr_stream, NULL) != NULL) {
+	return t;
+}
+
+/*
+ * Free the retired rings of streams that this process has: when every call has left
+ * that might still write to them.  Where a stopped thread is in the way: later.
+ */
+static void
+free_retired(struct slot *me)
+{
+	for (uint32_t id = 0; (id = next_id(me, retired, id)) != 0;) {
+		struct group *g;
+		struct trace *t;
+
+		if (number_enter_of(me, me->sl_pslot, id, NULL) == NULL)
+			continue;
 		g = ld_rlx(&me->sl_home);
 		number_leave(me);
-	}
-	if (g != NULL && plumb_quiesce(g) == 0) {
-		ring_free(t);
-		return true;
-	}
-	if (t != NULL) {
+		t = take_retired(me, id);
+		if (t == NULL)
+			continue;
+		if (plumb_quiesce(g) == 0) {
+			ring_free(t);
+			continue;
+		}
 		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
 		list_in(t);
 		lock_leave(me, &trace_root->tt_lock);
 	}
-	return false;
 }
 
 void
 htrace_tidy(void)
 {
 	struct slot *me = slot_self();
-	bool left;
 
 	if (likely(ld_acq(&trace_root->tt_unwanted) == 0) || me == NULL)
 		return;
 	(void)xchg(&trace_root->tt_unwanted, 0u);
 	retire(me);
-	while (free_retired(me))
-		;
-	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	left = first(unwanted) != NULL || first(retired) != NULL;
-	lock_leave(me, &trace_root->tt_lock);
-	if (left)
+	free_retired(me);
+	if (next_id(me, unwanted, 0) != 0 || next_id(me, retired, 0) != 0)
 		st_rel(&trace_root->tt_unwanted, 1u); /* for others, or later */
 }
 
