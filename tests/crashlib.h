@@ -10,7 +10,7 @@
 
 enum { LIMIT_MS = 200, ORDINARY = 12, SCENARIOS = ORDINARY + 2 };
 
-/* So often a busy machine may not run those who are to be told. */
+/* So often a busy machine may not run those who are to be told, unmeasured. */
 #define SELDOM(n) (2 + (n) / 200)
 
 struct streamtab;
@@ -37,7 +37,7 @@ extern const struct scenario crash_scenarios[SCENARIOS];
 void crash_nonblock(const int fd[2]);
 /* Every call returns, with something sensible; true: messages still flow. */
 bool crash_usable(const int fd[2], const char *name, long n);
-/* The peer of an end that died with its process hears of it. */
-void crash_told(int fd, const char *name, long n, long died);
+/* The peer of an end that died with its process hears of it; false: not in time. */
+bool crash_told(int fd, const char *name, long n, long died);
 
 #endif
