@@ -249,6 +249,9 @@ judge(struct instfile *f, enum inst_how how, char *why)
 		return inst_blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path, strerror(error));
 	f->if_id = (struct plat_file){ st.st_dev, st.st_ino };
 	f->if_length = (uint64_t)st.st_size;
+	/* Whatever else is wrong with it: does it begin as an instance does? */
+	if (S_ISREG(st.st_mode))
+		(void)plat_pread(f->if_fd, f->if_head.ih_magic, sizeof(f->if_head.ih_magic), 0);
 	error = judge_file(f, &st, why);
 	return error != 0 ? error : judge_content(f, how, why);
 }
@@ -408,10 +411,10 @@ each_name(const char *name, void *arg)
 	snprintf(f->if_path + strlen(dir), sizeof(f->if_path) - strlen(dir), "%s", name);
 	ie.ie_error = open_here(f, INST_LOOK, why);
 	ie.ie_members = f->if_fd >= 0 ? inst_members(f) : 0;
-	/* The other files of /run/user/UID are none of our business. */
-	more = ie.ie_error == ENOENT || (ie.ie_error == EUCLEAN &&
-		memcmp(f->if_head.ih_magic, INST_MAGIC, sizeof(f->if_head.ih_magic)) != 0) ||
-		ie.ie_error == ENXIO ? 0 : ea->ea_fn(&ie, ea->ea_arg);
+	/* The other files of /run/user/UID are none of our business, whatever they are. */
+	more = ie.ie_error != 0 &&
+		memcmp(f->if_head.ih_magic, INST_MAGIC, sizeof(f->if_head.ih_magic)) != 0 ?
+		0 : ea->ea_fn(&ie, ea->ea_arg);
 	let_go(f);
 	memset(&f->if_head, 0, sizeof(f->if_head));
 	snprintf(f->if_path, sizeof(f->if_path), "%s", dir);

@@ -277,6 +277,18 @@ all_refuse "noise over the header, in use" "the mark at its beginning is not the
 member_ends_well
 rm -f "$file"
 
+# What else lies in such a directory is nobody's business; a bad instance is.
+make_it
+chmod 640 "$file"
+touch "$USTREAMS_DIR/other.lock"
+chmod 640 "$USTREAMS_DIR/other.lock"
+ln -s "$work/elsewhere" "$USTREAMS_DIR/link"
+try "a list" "$tools/strls"
+checks=$((checks + 1))
+grep -q '^inst .*not permitted' "$work/out" || fail "a bad instance is not listed"
+! grep -qE '^(other.lock|link) ' "$work/out" || fail "other files are listed"
+rm -f "$file" "$USTREAMS_DIR/other.lock" "$USTREAMS_DIR/link"
+
 # ---- a small or full file system ------------------------------------------------------------------
 
 if unshare -m true 2>/dev/null; then
