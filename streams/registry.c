@@ -65,7 +65,7 @@ table_ok(const struct streamtab *st, bool driver)
 /* ---- the arena's copy -------------------------------------------------------------- */
 
 struct side {
-	struct qinit sd_qinit;
+	struct qinit sd_qinit; /* first: what others point to */
 	struct module_info sd_info;
 	char sd_name[16];
 };
@@ -490,12 +490,23 @@ registry_find(void)
 	registry = arena_root(ROOT_REGISTRY);
 }
 
+/* As copy_side left it. */
+static bool
+side_sound(const struct qinit *qi)
+{
+	const struct side *sd = (const struct side *)qi;
+
+	return arena_backed(sd, sizeof(*sd)) && qi->qi_putp == NULL && qi->qi_srvp == NULL &&
+		qi->qi_minfo == &sd->sd_info && sd->sd_info.mi_idname == sd->sd_name &&
+		memchr(sd->sd_name, '\0', sizeof(sd->sd_name)) != NULL;
+}
+
 static bool
 tables_sound(const struct queue_tables *qt, uint32_t idx)
 {
 	if (qt->qt_rd == NULL && qt->qt_wr == NULL)
 		return true;
-	return qt->qt_idx == idx && arena_has(qt->qt_rd) && arena_has(qt->qt_wr);
+	return qt->qt_idx == idx && side_sound(qt->qt_rd) && side_sound(qt->qt_wr);
 }
 
 bool

@@ -138,6 +138,12 @@ for at in 0 1 2 4 8; do
 	unchanged
 done
 make_it
+at=$(grep -abo pipemod "$file" | tail -n 1 | cut -d: -f1) # in a table of a module
+head -c 64 /dev/urandom | dd of="$file" bs=64 seek=$((at / 64)) conv=notrunc 2>/dev/null
+note
+all_refuse "noise over a module's table" "is damaged \(.*strclean -i inst"
+unchanged
+make_it
 printf '\377' | dd of="$file" bs=1 seek=100 conv=notrunc 2>/dev/null
 note
 all_refuse "one byte of the header" "checksum of its header is wrong"
