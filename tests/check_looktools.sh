@@ -211,6 +211,25 @@ refuses 2 'looked for in an instance: -I NAME'
 run strdump -I shown "$pipe"
 gives 0 "^stream $pipe: pipe, 2 pushed, 1 open"
 
+# ---- the examples of the manual pages, with the number of a process that is there --------------
+member=$(awk '$2 == "strtest" { print $1; exit }' "$work/before")
+for page in strls strdump strstat strtop; do
+	[ -x "$tools/$page" ] || continue
+	sed -n -e 's/^\.Dl //p' -e 's/^\$ //p' "$top_srcdir/doc/$page.1" | sed 's/\\-/-/g' >"$work/examples"
+	[ -s "$work/examples" ] || { ran=$page; fail "its page has no example"; }
+	while read -r example; do
+		ran="the example of $page(1), $example"
+		case $example in
+		*jq*) command -v jq >/dev/null || continue ;;
+		esac
+		checks=$((checks + 1))
+		example=$(echo "$example" | sed "s/4711/$member/")
+		PATH=$tools:$PATH timeout 30 sh -c "$example" >"$work/out" 2>"$work/err" </dev/null ||
+			fail "exit status $?"
+		[ ! -s "$work/err" ] || fail "says something on stderr"
+	done <"$work/examples"
+done
+
 # The environment names it as well.
 USTREAMS_INSTANCE=shown
 export USTREAMS_INSTANCE
