@@ -371,6 +371,21 @@ is 0 "$status" "a small arena"
 ended $pid
 agree "a small arena"
 
+# One that is full: a line, the numbers until then, and both end.
+USTREAMS_TUNE=hiwat=1000000000 USTREAMS_ARENA=3M "$strperf" read -I full2 -k '' fifo \
+	>stopped.out 2>stopped.err &
+stopped=$!
+pids="$pids $stopped"
+soon grep -qs waiting stopped.err
+kill -STOP $stopped
+run write -I full2 -k '' -s 60000 -n 1000 fifo
+is 1 "$status" "a full arena"
+has 'message [0-9]+ could not be sent, .*the arena is full; a larger USTREAMS_ARENA' err "a full arena"
+kill -CONT $stopped
+ended $stopped
+is 3 "$got" "a full arena: the reader"
+is "$(value MESSAGES out)" "$(value MESSAGES stopped.out)" "a full arena: nothing sent is lost"
+
 for command in read write; do
 	run $command --help
 	is 0 "$status" "$command --help"

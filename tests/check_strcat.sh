@@ -323,6 +323,20 @@ sh commands >out 2>err
 printf 'one\n\ntwo words\nctl\tdata\n' >want
 same want out "the examples with printf"
 
+# One that is full: a line on the writer's side, and the reader gets what was sent.
+USTREAMS_TUNE=hiwat=1000000000 USTREAMS_ARENA=3M start reader -I full -r fifo
+reader=$pid
+sleep 0.5
+kill -STOP $reader
+cat random random random >large
+run -I full -w fifo <large
+is 1 "$status" "a full arena"
+says "the arena is full; a larger USTREAMS_ARENA" "a full arena"
+kill -CONT $reader
+ended $reader
+is 0 "$got" "a full arena: the reader"
+head -c "$(wc -c <reader.out)" large | cmp -s - reader.out || fail "a full arena: what arrived is no beginning of what was sent"
+
 run --version
 is 0 "$status" "--version"
 run --help

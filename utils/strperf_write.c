@@ -44,6 +44,7 @@ struct write {
 	bool told;	       /* its totals have come */
 	struct wire totals;
 	int error;	       /* the stream failed */
+	bool refused;	       /* for a reason that is not the reader's */
 };
 
 /* ---- what the reader says ------------------------------------------------------------ */
@@ -124,6 +125,23 @@ wait_for_room(struct write *x, int64_t until)
 	return look(x, now) && now < until;
 }
 
+/* The stream refuses: because the reader is gone, or for a reason of its own. */
+static void
+fail(struct write *x, int error)
+{
+	x->error = error;
+	if (error == EPIPE || error == ENXIO || error == EIO) {
+		give_up(x, ends_reason(error));
+		return;
+	}
+	x->refused = true;
+	ends_gone(&x->e,
+	    "message %llu could not be sent, %llu messages, %llu bytes were: %s",
+	    (unsigned long long)x->w.tally.messages,
+	    (unsigned long long)x->w.tally.messages,
+	    (unsigned long long)x->w.tally.bytes, ends_reason(error));
+}
+
 /* Send a message, with the parts that are there, waiting for room.  False: no more. */
 static bool
 send_message(struct write *x, const struct wire *m, size_t len, int64_t until)
@@ -133,8 +151,7 @@ send_message(struct write *x, const struct wire *m, size_t len, int64_t until)
 
 	while (putmsg(x->e.n.out, m != NULL ? &ctl : NULL, len > 0 ? &data : NULL, 0) == -1) {
 		if (errno != EAGAIN && errno != EINTR) {
-			x->error = errno;
-			give_up(x, ends_reason(errno));
+			fail(x, errno);
 			return false;
 		}
 		x->eagain++;
@@ -290,7 +307,8 @@ results(struct write *x, double seconds)
 	row.writer = pid;
 	ends_put(&x->e, &row);
 	return ends_conclude(&x->e,
-	    row.there == NULL || wire_same(&row.here, row.there) || x->totals.cut);
+	    !x->refused &&
+		(row.there == NULL || wire_same(&row.here, row.there) || x->totals.cut));
 }
 
 static int
