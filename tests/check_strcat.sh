@@ -173,9 +173,18 @@ ended $pid
 is 0 "$got" "the writer of 100 MB"
 rm large
 
-# Two writers: no line is mixed with another one.
+# Two writers: no line is mixed with another one.  A third one holds the FIFO, lest
+# the reader ends between them.
 start reader -I one -m -r fifo
 reader=$pid
+mkfifo gate
+from=gate
+start holder -I one -m -w fifo
+from=/dev/null
+holder=$pid
+exec 9>gate
+echo cc >&9
+soon grep -qs cc reader.out || fail "the line of the third writer does not come"
 yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa | head -n 20000 >a
 yes bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb | head -n 20000 >b
 from=a
@@ -187,8 +196,10 @@ start second -I one -m -w fifo
 from=/dev/null
 ended $pid
 ended $first
+exec 9>&-
+ended $holder
 ended $reader
-is "20000 20000 0" "$(grep -cx 'a*' reader.out) $(grep -cx 'b*' reader.out) $(grep -cvx 'a*\|b*' reader.out)" \
+is "20000 20000 1" "$(grep -cx 'a*' reader.out) $(grep -cx 'b*' reader.out) $(grep -cvx 'a*\|b*' reader.out)" \
 	"two writers"
 
 # ---- deaths -----------------------------------------------------------------------------
