@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define GATE 0		/* the byte of the gate */
+#define AGAIN_US 2000	/* between two looks whether it is in use */
 #define GATE_MS 10000	/* how long somebody may stand in it */
 
 /* ---- making ---------------------------------------------------------------------------------------- */
@@ -176,8 +177,13 @@ static int
 still_used(const struct instfile *f, char *why)
 {
 	unsigned int n = inst_members(f);
-	pid_t pid = plat_whoholds(f->if_fd, 1, INST_MEMBERS - 1, NULL);
+	pid_t pid;
 
+	/* A member that forks is without its lock for an instant. */
+	if (n == 0)
+		plat_nap(AGAIN_US);
+	n = n == 0 ? inst_members(f) : n;
+	pid = plat_whoholds(f->if_fd, 1, INST_MEMBERS - 1, NULL);
 	if (n == 0)
 		return 0;
 	return inst_blame(why, EBUSY, "instance %s: %s is in use by %u process%s (%d%s); end them, or "

@@ -395,9 +395,25 @@ slots_sound(void)
 	return true;
 }
 
+/* Does no thread of anybody live? */
+static bool
+deserted(void)
+{
+	uint32_t top = ld_acq(&slot_root->sr_top);
+
+	for (uint32_t i = 1; i < top; i++) {
+		const struct slot *s = slot_at(i);
+
+		if (s != NULL && ld_acq(&s->sl_state) == SLOT_LIVE && !slot_dead(s))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Before anything is believed: tables that never shrink, and, if nobody is there to
- * change them, the allocators' lists.  It finds accidents; what lies in the memory
+ * change them, the allocators' lists.  A member that forks is without its record lock
+ * for an instant, so both signs of life count.  It finds accidents; what lies in the memory
  * they handed out is anybody's.
  */
 static bool
@@ -409,7 +425,7 @@ sound(bool alone)
 	heap_join();
 	cache_join();
 	registry_find();
-	ok = slots_sound() && registry_sound() && (!alone || (heap_valid() && cache_valid()));
+	ok = slots_sound() && registry_sound() && (!alone || !deserted() || (heap_valid() && cache_valid()));
 	slot_root = NULL;
 	return ok;
 }
@@ -539,6 +555,7 @@ enlist(bool alone)
 	salvage_init();
 	passfp_init();
 	error = step_in();
+	alone = alone && deserted();
 	if (error == EAGAIN && alone && (error = make_room()) == 0)
 		error = step_in();
 	/* The living bury the dead in a moment. */
