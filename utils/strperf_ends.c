@@ -458,13 +458,11 @@ ends_tick(struct ends *e, uint64_t messages, uint64_t bytes)
 }
 
 double
-ends_finish(struct ends *e, uint64_t messages, uint64_t bytes)
+ends_finish(struct ends *e, uint64_t messages, uint64_t bytes, int64_t at)
 {
-	int64_t now = intr_now();
-
-	if (e->pace.began == 0)
+	if (e->pace.began == 0 || at <= e->pace.began)
 		return 0;
-	if (messages > e->pace.messages && now > e->pace.last)
-		line(e, now, messages, bytes);
-	return (double)(e->pace.last - e->pace.began) / 1e9;
+	if (messages > e->pace.messages && at > e->pace.last)
+		line(e, at, messages, bytes);
+	return (double)(at - e->pace.began) / 1e9;
 }

@@ -72,8 +72,11 @@ void ends_part(struct ends *e);
 
 /* Now, and a line if an interval is over. */
 int64_t ends_tick(struct ends *e, uint64_t messages, uint64_t bytes);
-/* The rest of the last interval is a sample too; the seconds since the first message. */
-double ends_finish(struct ends *e, uint64_t messages, uint64_t bytes);
+/*
+ * The last message went at that time: the rest of the last interval is a sample too.
+ * The seconds since the first message.
+ */
+double ends_finish(struct ends *e, uint64_t messages, uint64_t bytes, int64_t at);
 /* Poll the stream up to ENDS_NAP or until a time; sets interrupted. */
 void ends_nap(struct ends *e, int fd, short events, int64_t until);
 /* Send a control part: 0, or an errno. */

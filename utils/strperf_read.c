@@ -53,6 +53,7 @@ struct read {
 	uint64_t foreign; /* messages that nobody's strperf sent */
 	uint64_t eagain;
 	int64_t came;	  /* a message, last; or the start */
+	int64_t idle;	  /* since when nothing was there */
 	int64_t due0;	  /* --rate */
 	bool said;	  /* that we wait */
 	bool broken;	  /* the stream failed */
@@ -274,6 +275,8 @@ rest(struct read *x, int error)
 {
 	int64_t now;
 
+	if (!x->rested)
+		x->idle = intr_now();
 	x->rested = true;
 	x->hung = error == ENODATA;
 	if (error == EAGAIN)
@@ -390,7 +393,8 @@ put_all(struct read *x, double seconds)
 static int
 results(struct read *x)
 {
-	double seconds = ends_finish(&x->e, x->all.messages, x->all.bytes);
+	double seconds = ends_finish(&x->e, x->all.messages, x->all.bytes,
+	    x->rested ? x->idle : intr_now());
 	bool good = x->foreign == 0;
 	int status;
 

@@ -329,7 +329,7 @@ run(struct write *x)
 	x->progress = intr_now();
 	if (say(x, WIRE_HELLO))
 		send_all(x);
-	seconds = ends_finish(&x->e, x->w.tally.messages, x->w.tally.bytes);
+	seconds = ends_finish(&x->e, x->w.tally.messages, x->w.tally.bytes, intr_now());
 	trailer(x);
 	ends_part(&x->e);
 	if (x->answers != -1)
