@@ -226,14 +226,12 @@ kill $holder 2>/dev/null || :
 start reader -I two -r fifo
 reader=$pid
 { cat lines; sleep 20; } | "$strcat" -I two -w fifo 2>err &
+writer=$!
 soon test -s reader.out
-writer=$(ps -o pid= -o args= | awk '/strcat -I two -w fifo/ && !/awk/ { print $1 }' | head -n 1)
-if [ -n "$writer" ]; then
-	kill -9 "$writer"
-	ended $reader
-	is 0 "$got" "a reader whose writer was killed"
-	same lines reader.out "a reader whose writer was killed"
-fi
+kill -9 $writer
+ended $reader
+is 0 "$got" "a reader whose writer was killed"
+same lines reader.out "a reader whose writer was killed"
 
 # Ctrl-C: the status says so, the other side sees an ordinary end.
 mkfifo held
