@@ -53,6 +53,37 @@ give_up(size_t bytes)
 	faa(&slot_root->sr_leaked, bytes);
 }
 
+/* Bytes of the messages of a queue. */
+static size_t
+queue_bytes(struct slot *me, queue_t *q)
+{
+	size_t sum;
+
+	lock_enter(me, &q->q_rlock, RANK_READER);
+	sum = list_bytes(q->q_rfirst);
+	lock_leave(me, &q->q_rlock);
+	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	sum += list_bytes(q->q_first);
+	lock_leave(me, &q->q_lock);
+	lock_enter(me, &q->q_plock, RANK_PARK);
+	sum += list_bytes(q->q_pfirst);
+	lock_leave(me, &q->q_plock);
+	return sum;
+}
+
+void
+salvage_abandon(struct slot *me, struct stdata *sd, bool unread)
+{
+	size_t sum = sizeof(*sd);
+
+	for (queue_t *q = head_wq(sd); q != NULL && q->q_stream == sd; q = q->q_next) {
+		sum += 2 * sizeof(*q);
+		if (unread)
+			sum += queue_bytes(me, q) + queue_bytes(me, OTHERQ(q));
+	}
+	give_up(sum);
+}
+
 /* Under q_lock: the messages and their counts are gone; who waits is woken by G3. */
 static void
 lose_queue(queue_t *q)

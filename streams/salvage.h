@@ -49,6 +49,11 @@
 void salvage_init(void);
 /* Inside sd's group: EIO from now on, and its other end hung up. */
 void salvage_condemn(struct stdata *sd);
+/*
+ * The same place: sd will never be taken apart.  Its memory counts as leaked; so
+ * does what lies in its queues, if nobody can read it any more.
+ */
+void salvage_abandon(struct slot *me, struct stdata *sd, bool unread);
 /* The dead thread s of p, whose table is still as it was; before it is buried. */
 void salvage_thread(const struct slot *s, struct proc *p);
 /* After burials, and until nothing is suspect any more. */

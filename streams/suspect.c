@@ -142,6 +142,7 @@ suspect_resolve(struct slot *me)
 		salvage_condemn(f->f_head);
 		(void)head_unlinkall(me, f->f_head, false); /* it will not be closed */
 		head_delist(me, f->f_head); /* who opens the minor gets a new one */
+		salvage_abandon(me, f->f_head, closing == FILE_LAST);
 		plumb_exit(me);
 	}
 }
