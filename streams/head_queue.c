@@ -288,10 +288,17 @@ wanted(struct slot *me, queue_t *q, uint32_t want, const mblk_t *mp, size_t byte
 static NOINLINE uint32_t
 got_band(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t blocks)
 {
+	qband_t *qb;
 	bool due;
 
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
-	due = band_sub(band_find(q, class), bytes, blocks);
+	qb = band_find(q, class);
+	/* Salvage forgets the counts of a broken queue, and the reader may have some of it. */
+	if (ld_rlx(&q->q_stream->sd_state) & SD_DAMAGED) {
+		bytes = bytes < qb->qb_count ? bytes : qb->qb_count;
+		blocks = blocks < qb->qb_blocks ? blocks : qb->qb_blocks;
+	}
+	due = band_sub(qb, bytes, blocks);
 	lock_leave(me, &q->q_lock);
 	if (due)
 		flow_backenable(q);
