@@ -202,11 +202,19 @@ hands_on(struct slot *me, int hand, struct file *f)
 	st_rel(&me->sl_file[hand], f);
 }
 
-/* An entry leads to it now, or it is gone. */
+/* It is gone. */
 INLINE void
 hands_off(struct slot *me, int hand)
 {
 	st_rel(&me->sl_file[hand], NULL);
+}
+
+/* An entry leads to the new one now, or who keeps it (F4); it may be gone already. */
+INLINE void
+hands_settled(struct slot *me)
+{
+	(void)faa(suspect_moved(ld_rlx(&me->sl_file[HAND_NEW])), 1u);
+	hands_off(me, HAND_NEW);
 }
 
 /* ---- the table --------------------------------------------------------------------- */
@@ -246,7 +254,6 @@ static void
 file_free(struct file *f)
 {
 	suspect_drop(slot_tls, f);
-	f->f_gen = 0;
 	heap_free(f, sizeof(*f));
 }
 
@@ -416,7 +423,7 @@ fd_inhand(struct file *f)
 void
 fd_keep(void)
 {
-	hands_off(slot_tls, HAND_NEW);
+	hands_settled(slot_tls);
 }
 
 void
@@ -563,7 +570,7 @@ fd_install(struct file *f, int min, bool cloexec)
 	}
 	error = point(me->sl_pslot, fd, f, cloexec);
 	if (error == 0) {
-		hands_off(me, HAND_NEW);
+		hands_settled(me);
 		return fd;
 	}
 	plat_close(fd);
@@ -647,7 +654,7 @@ fd_dup2(int fd, int to)
 		return -error;
 	}
 	error = point(me->sl_pslot, to, f, false);
-	hands_off(me, HAND_NEW);
+	hands_settled(me);
 	return error != 0 ? -error : to;
 }
 
@@ -723,7 +730,7 @@ copychunk(struct fdent *to, const struct fdent *from, int base, int n)
 		to[i].fe_cloexec = ld_rlx(&from[i].fe_cloexec);
 		st_rel(&to[i].fe_group, head_group(f->f_head));
 		st_rel(&to[i].fe_file, f);
-		hands_off(slot_tls, HAND_NEW);
+		hands_settled(slot_tls);
 	}
 }
 

@@ -38,6 +38,7 @@
 
 #define CLASS_HEAD 16	/* cache of stream heads */
 #define NODE_CHAINS 64	/* of the table of named nodes */
+#define HEAD_MOVED 64	/* counts of references that were settled */
 #define HEAD_HIWAT 65536 /* marks of a stream head unless set, bytes */
 #define HEAD_LOWAT 8192
 #define WRITE_CUT 65536 /* a longer write is more than one message, bytes */
@@ -165,6 +166,7 @@ struct head_root {
 	struct file *hr_unclosed; /* R  closes that a stopped thread held up */
 	struct node *hr_node[NODE_CHAINS]; /* R  named nodes, hashed (node.h) */
 	struct file *hr_suspect; /* R  files with a reference too many, perhaps */
+	uint32_t hr_moved[HEAD_MOVED]; /* A  references settled, by file (salvage.h F4) */
 };
 
 extern struct head_root *head_root;

@@ -98,7 +98,8 @@ next_look(int64_t due)
 	bool others = ld_rlx(&slot_root->sr_live) > 1;
 	int64_t tick = plat_now() + (int64_t)TICK * NS_PER_MS;
 
-	if (!others && ld_rlx(&head_root->hr_unclosed) == NULL)
+	if (!others && ld_rlx(&head_root->hr_unclosed) == NULL &&
+	    ld_rlx(&head_root->hr_suspect) == NULL)
 		return due;
 	return due >= 0 && due < tick ? due : tick;
 }

@@ -39,6 +39,13 @@
  *   F3 no entry of any table leads to it and no thread names it, yet it is not
  *      freed: its stream is condemned, so that the other end is told.  A reference
  *      that travels in a message is not known here: it gets a condemned stream.
+ *   F4 a reference that goes from a hand to an entry is counted between the two
+ *      (hr_moved): whoever has looked at the entry too early and at the hand too
+ *      late sees the count change, and looks again another time
+ *
+ * invariant 4: a file is taken off the list of suspects, and loses f_gen, under
+ *   hr_lock before its memory is given back, and is put on it under hr_lock only
+ *   with the f_gen that the dead thread saw.
  */
 #ifndef STREAMS_SALVAGE_H
 #define STREAMS_SALVAGE_H

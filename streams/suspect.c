@@ -16,6 +16,7 @@ suspect_add(struct file *f, uint64_t gen)
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
 	for (at = head_root->hr_suspect; at != NULL && at != f; at = at->f_suspect)
 		;
+	/* Freed since, it has none (suspect_drop), or that of another file. */
 	if (at == NULL && f->f_gen == gen) {
 		f->f_suspect = head_root->hr_suspect;
 		st_rlx(&head_root->hr_suspect, f);
@@ -28,13 +29,13 @@ suspect_drop(struct slot *me, struct file *f)
 {
 	struct file **link = &head_root->hr_suspect;
 
-	if (ld_rlx(link) == NULL)
-		return;
+	/* Always: who buries somebody that had f in his hands may be looking at it. */
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
 	while (*link != NULL && *link != f)
 		link = &(*link)->f_suspect;
 	if (*link == f)
 		st_rlx(link, f->f_suspect);
+	f->f_gen = 0;
 	lock_leave(me, &head_root->hr_lock);
 }
 
@@ -65,13 +66,29 @@ in_table(const struct proc *p, const struct file *f)
 	return false;
 }
 
-/* Does any entry, a link, or the hands of a living thread, lead to f? */
+/* Will somebody come back to it? */
+static bool
+unfinished(const struct file *f)
+{
+	const struct file *at = head_root->hr_unclosed;
+
+	LOCK_HELD(&head_root->hr_lock);
+	while (at != NULL && at != f)
+		at = at->f_next;
+	return at != NULL;
+}
+
+/*
+ * Does any entry, a link, or the hands of a living thread, lead to f?  Entries are
+ * looked at before hands: a reference that is dropped goes that way, and one that
+ * went the other way meanwhile is counted (F4).
+ */
 static bool
 led_to(const struct file *f)
 {
-	uint32_t top = ld_acq(&slot_root->sr_ptop);
+	uint32_t top = ld_acq(&slot_root->sr_ptop), moved = ld_seq(suspect_moved(f));
 
-	if (ld_acq(&f->f_kept) > 0)
+	if (ld_acq(&f->f_kept) > 0 || unfinished(f))
 		return true;
 	for (uint32_t i = 1; i < top; i++) {
 		const struct proc *p = slot_procat(i);
@@ -88,7 +105,7 @@ led_to(const struct file *f)
 		    ld_acq(&s->sl_state) != SLOT_FREE && !slot_gone(ld_acq(&s->sl_key)))
 			return true;
 	}
-	return false;
+	return ld_seq(suspect_moved(f)) != moved;
 }
 
 /* Take the first suspect off the list to which nothing leads any more. */

@@ -18,4 +18,11 @@ void suspect_resolve(struct slot *me);
 /* f is about to be freed. */
 void suspect_drop(struct slot *me, struct file *f);
 
+/* How often a reference of f, or of one of some others, was settled (F4). */
+INLINE uint32_t *
+suspect_moved(const struct file *f)
+{
+	return &head_root->hr_moved[(uintptr_t)f / LINE % HEAD_MOVED];
+}
+
 #endif
