@@ -154,9 +154,11 @@ group_join(struct group *g, queue_t *hrq)
 	g = group_root(g);
 	g->g_refs++;
 	hrq->q_gnext = g->g_heads;
-	g->g_heads = hrq;
 	st_rel(&hrq->q_runq, &g->g_run);
 	st_rel(&OTHERQ(hrq)->q_runq, &g->g_run);
+	CRASH_POINT();
+	st_rel(&g->g_heads, hrq); /* whole: who is killed here is swept with the others */
+	CRASH_POINT();
 	lock_leave(me, &plumb_root->pl_lock);
 	return g;
 }
