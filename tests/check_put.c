@@ -775,7 +775,7 @@ warded_srv(queue_t *q)
 
 	while ((mp = getq(q))) {
 		ward_pass(tm_side(q)->arg);
-		if (q->q_flag & QREADR)
+		if (__atomic_load_n(&q->q_flag, __ATOMIC_RELAXED) & QREADR)
 			freemsg(mp);
 		else
 			putnext(q, mp);

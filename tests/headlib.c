@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-volatile sig_atomic_t caught;
+atomic_int caught;
 
 /* ---- assertions --------------------------------------------------------- */
 

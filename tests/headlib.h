@@ -101,7 +101,7 @@ struct act {
 void act(void *arg);
 
 /* Signals caught since the last catch_signal(). */
-extern volatile sig_atomic_t caught;
+extern atomic_int caught;
 /* Count a signal; flags 0 or SA_RESTART. */
 void catch_signal(int sig, int flags);
 /* Send SIGUSR1 to the calling thread every 10 ms until it is stopped. */
