@@ -541,7 +541,8 @@ START_TEST(a_handler_that_interrupts_a_sleep_may_call)
 
 	make_sleepy(which, hp);
 	make_pipe(hq);
-	handler_failed = caught = 0;
+	handler_failed = 0;
+	caught = 0;
 	sigemptyset(&sa.sa_mask);
 	sigaction(SIGUSR1, &sa, NULL);
 	/* What ends with EINTR, however late, needs no message. */
@@ -578,7 +579,8 @@ START_TEST(a_handler_may_end_the_sleep_it_interrupts)
 	if (under_tsan())
 		return;
 	make_sleepy(READ, hp);
-	handler_failed = caught = 0;
+	handler_failed = 0;
+	caught = 0;
 	sigemptyset(&sa.sa_mask);
 	sigaction(SIGUSR1, &sa, NULL);
 	start_help(&h, READ, hp[1], SIGUSR1, 0, false);
@@ -636,7 +638,8 @@ START_TEST(a_handler_that_interrupts_a_sleep_may_sleep)
 
 	make_blocking_pipe(hp);
 	make_blocking_pipe(hq);
-	handler_failed = caught = 0;
+	handler_failed = 0;
+	caught = 0;
 	sigemptyset(&sa.sa_mask);
 	sigaction(SIGUSR1, &sa, NULL);
 	later(&h.h_later, 1, feed_both, &h);
@@ -761,7 +764,8 @@ START_TEST(a_handler_that_interrupts_the_library_gets_edeadlk)
 
 	place = (enum place)_i;
 	armed = false;
-	handler_failed = caught = 0;
+	handler_failed = 0;
+	caught = 0;
 	if (ustr_register_module("sigmod", &sig_tab, D_MP) == -1)
 		ck_assert_int_eq(errno, EEXIST);
 	make_pipe(p);
@@ -833,7 +837,8 @@ START_TEST(a_handler_that_strikes_anywhere_harms_nobody)
 		return;
 	make_blocking_pipe(p);
 	make_pipe(hq);
-	handler_failed = caught = 0;
+	handler_failed = 0;
+	caught = 0;
 	ck_assert_int_eq(pthread_create(&t, NULL, echo_back, p), 0);
 	sigemptyset(&sa.sa_mask);
 	sigaction(SIGALRM, &sa, NULL);
