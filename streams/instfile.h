@@ -75,7 +75,7 @@ struct insthead {
 	(USTR_HEAD_CACHE ? INST_B_HEADCACHE : 0) | (USTR_HEAP_MALLOC ? INST_B_MALLOC : 0) | \
 	(uint32_t)USTR_DEBUG << INST_B_DEBUG)
 
-/* ih_shape of this library; process.c knows the structures. */
+/* ih_shape of this library; furnish.c knows the structures. */
 extern const uint64_t inst_shape;
 
 /* Page 1 begins with these. */
