@@ -665,7 +665,7 @@ static void
 small_arena(void)
 {
 	setenv("USTREAMS_ARENA", "32M", 1);
-	setup();
+	queue_setup();
 }
 
 static void

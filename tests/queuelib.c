@@ -9,7 +9,7 @@ int fd;
 queue_t *q;
 
 void
-build(void)
+queue_build(void)
 {
 	tm_register("drv", TM_DRIVER | TM_SRV, D_MP | USTR_INDEPENDENT, 1000, 100);
 	tm_register("mod", TM_MODULE | TM_SRV, D_MP, HIWAT, LOWAT);
@@ -19,10 +19,10 @@ build(void)
 }
 
 void
-setup(void)
+queue_setup(void)
 {
 	tm_setup();
-	build();
+	queue_build();
 }
 
 qband_t *
@@ -99,7 +99,7 @@ queue_group(Suite *s, const char *name)
 	TCase *tc = tcase_create(name);
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_checked_fixture(tc, setup, tm_teardown);
+	tcase_add_checked_fixture(tc, queue_setup, tm_teardown);
 	suite_add_tcase(s, tc);
 	return tc;
 }
