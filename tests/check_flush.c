@@ -41,7 +41,7 @@ START_TEST(flushdata_looks_at_bands_too)
 {
 	mblk_t *keep;
 
-	tm_queue(q, banded(3, 5));
+	tm_queue(q, tm_banded(3, 5));
 	keep = tm_queue(q, tm_msg(M_CTL, 3, 7, 'k'));
 	tm_queue(q, tm_msg(M_PROTO, 3, 9, 'p'));
 	flushq(q, FLUSHDATA);
@@ -72,14 +72,14 @@ START_TEST(all_counters_return_to_zero_after_a_flush)
 	}
 	/* the block counts too: room for just below the mark */
 	for (i = 0; i < HIWAT - 1; i++)
-		tm_queue(q, norm(0));
+		tm_queue(q, tm_norm(0));
 	ck_assert(!full());
-	tm_queue(q, norm(0));
+	tm_queue(q, tm_norm(0));
 	ck_assert(full());
 	for (i = 0; i < HIWAT - 1; i++)
-		tm_queue(q, banded(5, 0));
+		tm_queue(q, tm_banded(5, 0));
 	ck_assert(!band_full(5));
-	tm_queue(q, banded(5, 0));
+	tm_queue(q, tm_banded(5, 0));
 	ck_assert(band_full(5));
 	flushq(q, FLUSHALL);
 }
@@ -87,12 +87,12 @@ END_TEST
 
 START_TEST(flushband_removes_only_its_band)
 {
-	mblk_t *n = tm_queue(q, norm(1)), *b1 = tm_queue(q, banded(1, 1)), *b3, *h;
+	mblk_t *n = tm_queue(q, tm_norm(1)), *b1 = tm_queue(q, tm_banded(1, 1)), *b3, *h;
 
-	tm_queue(q, banded(2, 60));
-	tm_queue(q, banded(2, 60));
-	b3 = tm_queue(q, banded(3, 1));
-	h = tm_queue(q, hipri(1));
+	tm_queue(q, tm_banded(2, 60));
+	tm_queue(q, tm_banded(2, 60));
+	b3 = tm_queue(q, tm_banded(3, 1));
+	h = tm_queue(q, tm_hipri(1));
 	ck_assert(band_full(2));
 	flushband(q, 2, FLUSHALL);
 	ck_assert(!band_full(2));
@@ -107,10 +107,10 @@ END_TEST
 
 START_TEST(flushband_with_flushdata_keeps_other_types_of_the_band)
 {
-	mblk_t *n = tm_queue(q, norm(1)), *c, *s;
+	mblk_t *n = tm_queue(q, tm_norm(1)), *c, *s;
 
 	c = tm_queue(q, tm_msg(M_CTL, 2, 1, 'c'));
-	tm_queue(q, banded(2, 5));
+	tm_queue(q, tm_banded(2, 5));
 	tm_queue(q, tm_msg(M_PROTO, 2, 5, 'p'));
 	s = tm_queue(q, tm_msg(M_SIG, 2, 1, 's'));
 	flushband(q, 2, FLUSHDATA);
@@ -125,9 +125,9 @@ START_TEST(flushband_0_removes_normal_and_high_priority_messages)
 {
 	mblk_t *b;
 
-	tm_queue(q, norm(10));
-	tm_queue(q, hipri(10));
-	b = tm_queue(q, banded(1, 10));
+	tm_queue(q, tm_norm(10));
+	tm_queue(q, tm_hipri(10));
+	b = tm_queue(q, tm_banded(1, 10));
 	flushband(q, 0, FLUSHALL);
 	ck_assert_uint_eq(q->q_count, 0);
 	tm_expect(q, b);
@@ -137,7 +137,7 @@ END_TEST
 
 START_TEST(flushing_a_band_never_used_does_nothing)
 {
-	mblk_t *n = tm_queue(q, norm(10)), *b = tm_queue(q, banded(2, 10));
+	mblk_t *n = tm_queue(q, tm_norm(10)), *b = tm_queue(q, tm_banded(2, 10));
 
 	flushband(q, 3, FLUSHALL);
 	flushband(q, 255, FLUSHALL);

@@ -68,7 +68,7 @@ START_TEST(ordinary_messages_leave_in_the_order_they_came)
 	int i;
 
 	for (i = 0; i < 20; i++)
-		mp[i] = tm_queue(q, norm((size_t)i));
+		mp[i] = tm_queue(q, tm_norm((size_t)i));
 	for (i = 0; i < 20; i++)
 		tm_expect(q, mp[i]);
 	tm_expect(q, NULL);
@@ -77,8 +77,8 @@ END_TEST
 
 START_TEST(a_high_priority_message_overtakes_all_bands)
 {
-	mblk_t *n = tm_queue(q, norm(1)), *b1 = tm_queue(q, banded(1, 1));
-	mblk_t *b255 = tm_queue(q, banded(255, 1)), *h = tm_queue(q, hipri(1));
+	mblk_t *n = tm_queue(q, tm_norm(1)), *b1 = tm_queue(q, tm_banded(1, 1));
+	mblk_t *b255 = tm_queue(q, tm_banded(255, 1)), *h = tm_queue(q, tm_hipri(1));
 
 	tm_expect(q, h);
 	tm_expect(q, b255);
@@ -95,7 +95,7 @@ START_TEST(high_priority_messages_are_fifo_whatever_their_type)
 	mblk_t *mp[sizeof(types)];
 	size_t i;
 
-	tm_queue(q, norm(1));
+	tm_queue(q, tm_norm(1));
 	for (i = 0; i < sizeof(types); i++)
 		mp[i] = tm_queue(q, tm_msg(types[i], 0, 1, 'h'));
 	for (i = 0; i < sizeof(types); i++)
@@ -124,7 +124,7 @@ START_TEST(bands_leave_highest_first_and_fifo_within)
 	size_t i;
 
 	for (i = 0; i < sizeof(in); i++)
-		mp[i] = tm_queue(q, banded(in[i], 2));
+		mp[i] = tm_queue(q, tm_banded(in[i], 2));
 	for (i = 0; i < sizeof(in); i++)
 		tm_expect(q, mp[out[i]]);
 	tm_expect(q, NULL);
@@ -133,7 +133,7 @@ END_TEST
 
 START_TEST(only_the_first_block_decides_band_and_priority)
 {
-	mblk_t *mp = banded(2, 1), *n = norm(1);
+	mblk_t *mp = tm_banded(2, 1), *n = tm_norm(1);
 
 	linkb(mp, tm_msg(M_PCPROTO, 9, 1, 'x'));
 	linkb(n, tm_msg(M_PCPROTO, 200, 1, 'x'));
@@ -166,10 +166,10 @@ END_TEST
 
 START_TEST(putbq_goes_to_the_front_of_its_priority)
 {
-	mblk_t *n = tm_queue(q, norm(1)), *b2 = tm_queue(q, banded(2, 1));
-	mblk_t *b5 = tm_queue(q, banded(5, 1)), *h = tm_queue(q, hipri(1));
-	mblk_t *n2 = norm(1), *c2 = banded(2, 1), *c5 = banded(5, 1), *h2 = hipri(1);
-	mblk_t *b3 = banded(3, 1);
+	mblk_t *n = tm_queue(q, tm_norm(1)), *b2 = tm_queue(q, tm_banded(2, 1));
+	mblk_t *b5 = tm_queue(q, tm_banded(5, 1)), *h = tm_queue(q, tm_hipri(1));
+	mblk_t *n2 = tm_norm(1), *c2 = tm_banded(2, 1), *c5 = tm_banded(5, 1), *h2 = tm_hipri(1);
+	mblk_t *b3 = tm_banded(3, 1);
 
 	ck_assert_int_eq(putbq(q, n2), 1);
 	ck_assert_int_eq(putbq(q, c2), 1);
@@ -191,7 +191,7 @@ END_TEST
 
 START_TEST(putbq_puts_on_an_empty_queue_too)
 {
-	mblk_t *mp = banded(4, 3);
+	mblk_t *mp = tm_banded(4, 3);
 
 	ck_assert_int_eq(putbq(q, mp), 1);
 	ck_assert_uint_eq(q->q_nband, 4);
@@ -203,7 +203,7 @@ END_TEST
 
 START_TEST(getq_then_putbq_restores_the_queue)
 {
-	mblk_t *a = tm_queue(q, norm(10)), *b = tm_queue(q, norm(20)), *got;
+	mblk_t *a = tm_queue(q, tm_norm(10)), *b = tm_queue(q, tm_norm(20)), *got;
 
 	got = getq(q);
 	ck_assert_ptr_eq(got, a);
@@ -224,7 +224,7 @@ static const int stand_rank[STAND] = {256, 256, 5, 5, 2, 0, 0};
 static mblk_t *
 of_rank(int r)
 {
-	return r == 256 ? hipri(1) : banded(r, 1);
+	return r == 256 ? tm_hipri(1) : tm_banded(r, 1);
 }
 
 /* Insert a message of rank r at pos: legal exactly where order is kept. */
@@ -270,7 +270,7 @@ END_TEST
 
 START_TEST(insq_into_an_empty_queue_takes_any_message)
 {
-	mblk_t *mp = banded(9, 4);
+	mblk_t *mp = tm_banded(9, 4);
 
 	ck_assert_int_eq(insq(q, NULL, mp), 1);
 	ck_assert_uint_eq(q->q_nband, 9);
@@ -283,7 +283,7 @@ END_TEST
 
 START_TEST(insq_counts_and_fills_like_putq)
 {
-	mblk_t *a = tm_queue(q, norm(60)), *b = norm(40);
+	mblk_t *a = tm_queue(q, tm_norm(60)), *b = tm_norm(40);
 
 	ck_assert(!full());
 	ck_assert_int_eq(insq(q, a, b), 1);
@@ -304,7 +304,7 @@ START_TEST(rmvq_takes_the_first_a_middle_and_the_last_message)
 
 	for (k = 0; k < 5; k++) {
 		for (i = 0; i < 5; i++)
-			mp[i] = tm_queue(q, norm((size_t)i + 1));
+			mp[i] = tm_queue(q, tm_norm((size_t)i + 1));
 		rmvq(q, mp[k]);
 		ck_assert_ptr_null(mp[k]->b_next);
 		ck_assert_ptr_null(mp[k]->b_prev);
@@ -324,7 +324,7 @@ END_TEST
 
 START_TEST(rmvq_of_the_only_message_empties_queue_and_band)
 {
-	mblk_t *mp = tm_queue(q, banded(3, 10));
+	mblk_t *mp = tm_queue(q, tm_banded(3, 10));
 
 	rmvq(q, mp);
 	ck_assert_ptr_null(q->q_first);
@@ -341,7 +341,7 @@ END_TEST
 START_TEST(rmvq_keeps_the_chain_of_the_message)
 {
 	mblk_t *mp = tm_queue(q, tm_chain(M_DATA, 0, 3, 5, 'c'));
-	mblk_t *after = tm_queue(q, norm(1));
+	mblk_t *after = tm_queue(q, tm_norm(1));
 
 	rmvq(q, mp);
 	ck_assert_uint_eq(msgdsize(mp), 15);
@@ -355,8 +355,8 @@ START_TEST(qsize_counts_messages_not_blocks)
 	ck_assert_int_eq(qsize(q), 0);
 	tm_queue(q, tm_chain(M_DATA, 0, 10, 1, 'c'));
 	ck_assert_int_eq(qsize(q), 1);
-	tm_queue(q, hipri(1));
-	tm_queue(q, banded(8, 1));
+	tm_queue(q, tm_hipri(1));
+	tm_queue(q, tm_banded(8, 1));
 	ck_assert_int_eq(qsize(q), 3);
 	freemsg(getq(q));
 	ck_assert_int_eq(qsize(q), 2);
@@ -371,8 +371,8 @@ START_TEST(the_count_is_the_bytes_of_all_blocks_of_any_type)
 {
 	mblk_t *mp = tm_msg(M_PROTO, 0, 7, 'p');
 
-	linkb(mp, norm(20));
-	linkb(mp, norm(0));
+	linkb(mp, tm_norm(20));
+	linkb(mp, tm_norm(0));
 	linkb(mp, tm_msg(M_CTL, 0, 3, 'c'));
 	mp->b_rptr += 2; /* only what is still to be read */
 	tm_queue(q, mp);
@@ -385,13 +385,13 @@ END_TEST
 
 START_TEST(a_queue_is_full_at_exactly_the_high_water_mark_in_bytes)
 {
-	mblk_t *a = tm_queue(q, norm(99)), *z;
+	mblk_t *a = tm_queue(q, tm_norm(99)), *z;
 
 	ck_assert(!full());
-	z = tm_queue(q, norm(0));
+	z = tm_queue(q, tm_norm(0));
 	ck_assert(!full());
 	ck_assert_uint_eq(q->q_count, 99);
-	tm_queue(q, norm(1));
+	tm_queue(q, tm_norm(1));
 	ck_assert_uint_eq(q->q_count, 100);
 	ck_assert(full());
 	rmvq(q, z);
@@ -406,9 +406,9 @@ END_TEST
 
 START_TEST(one_byte_below_the_mark_is_not_full_again)
 {
-	mblk_t *one = tm_queue(q, norm(1));
+	mblk_t *one = tm_queue(q, tm_norm(1));
 
-	tm_queue(q, norm(99));
+	tm_queue(q, tm_norm(99));
 	ck_assert(full());
 	rmvq(q, one);
 	freemsg(one);
@@ -425,9 +425,9 @@ START_TEST(a_queue_is_full_at_exactly_the_high_water_mark_in_blocks)
 
 	tm_queue(q, tm_chain(M_DATA, 0, 90, 0, 'c'));
 	for (i = 0; i < 9; i++)
-		tm_queue(q, norm(0));
+		tm_queue(q, tm_norm(0));
 	ck_assert(!full());
-	mp = tm_queue(q, norm(0));
+	mp = tm_queue(q, tm_norm(0));
 	ck_assert_uint_eq(q->q_count, 0);
 	ck_assert(full());
 	rmvq(q, mp);
@@ -439,15 +439,15 @@ END_TEST
 
 START_TEST(fullness_ends_when_bytes_and_blocks_are_both_below)
 {
-	mblk_t *big = tm_queue(q, norm(150)), *many, *small;
+	mblk_t *big = tm_queue(q, tm_norm(150)), *many, *small;
 
 	many = tm_queue(q, tm_chain(M_DATA, 0, 120, 0, 'c'));
-	small = tm_queue(q, norm(1));
+	small = tm_queue(q, tm_norm(1));
 	ck_assert(full());
 	rmvq(q, big);
 	freemsg(big);
 	ck_assert(full()); /* 121 blocks, 1 byte */
-	big = tm_queue(q, norm(150));
+	big = tm_queue(q, tm_norm(150));
 	rmvq(q, many);
 	freemsg(many);
 	ck_assert(full()); /* 2 blocks, 151 bytes */
@@ -463,7 +463,7 @@ START_TEST(putq_never_refuses_because_the_queue_is_full)
 	int i;
 
 	for (i = 0; i < 500; i++)
-		tm_queue(q, norm(50));
+		tm_queue(q, tm_norm(50));
 	ck_assert_int_eq(qsize(q), 500);
 	ck_assert_uint_eq(q->q_count, 25000);
 	flushq(q, FLUSHALL);
@@ -472,11 +472,11 @@ END_TEST
 
 START_TEST(high_priority_messages_count_in_band_0)
 {
-	tm_queue(q, hipri(60));
-	tm_queue(q, norm(39));
+	tm_queue(q, tm_hipri(60));
+	tm_queue(q, tm_norm(39));
 	ck_assert_uint_eq(get_size(q, QCOUNT, 0), 99);
 	ck_assert(!full());
-	tm_queue(q, hipri(1));
+	tm_queue(q, tm_hipri(1));
 	ck_assert(full());
 	freemsg(getq(q));
 	ck_assert(!full());
@@ -487,17 +487,17 @@ END_TEST
 
 START_TEST(each_band_counts_and_fills_for_itself)
 {
-	mblk_t *two = tm_queue(q, banded(2, 99)), *more;
+	mblk_t *two = tm_queue(q, tm_banded(2, 99)), *more;
 
 	ck_assert_uint_eq(q->q_count, 0);
 	ck_assert_uint_eq(get_size(q, QCOUNT, 1), 0);
 	ck_assert_uint_eq(get_size(q, QCOUNT, 2), 99);
 	ck_assert(!band_full(2));
-	more = tm_queue(q, banded(2, 1));
+	more = tm_queue(q, tm_banded(2, 1));
 	ck_assert(band_full(2));
 	ck_assert(!band_full(1));
 	ck_assert(!full());
-	tm_queue(q, norm(100));
+	tm_queue(q, tm_norm(100));
 	ck_assert(full());
 	ck_assert_uint_eq(q->q_count, 100);
 	ck_assert_uint_eq(get_size(q, QCOUNT, 2), 100);
@@ -517,7 +517,7 @@ START_TEST(a_band_fills_by_blocks_too)
 
 	tm_queue(q, tm_chain(M_DATA, 4, 99, 0, 'c'));
 	ck_assert(!band_full(4));
-	mp = tm_queue(q, banded(4, 0));
+	mp = tm_queue(q, tm_banded(4, 0));
 	ck_assert(band_full(4));
 	rmvq(q, mp);
 	freemsg(mp);
@@ -530,14 +530,14 @@ START_TEST(using_band_n_creates_bands_1_to_n)
 {
 	int i;
 
-	tm_queue(q, banded(3, 1));
+	tm_queue(q, tm_banded(3, 1));
 	ck_assert_uint_eq(q->q_nband, 3);
 	for (i = 1; i <= 3; i++)
 		ck_assert_ptr_nonnull(band(q, i));
 	ck_assert_ptr_null(band(q, 3)->qb_next);
-	tm_queue(q, banded(2, 1));
+	tm_queue(q, tm_banded(2, 1));
 	ck_assert_uint_eq(q->q_nband, 3);
-	tm_queue(q, banded(255, 1));
+	tm_queue(q, tm_banded(255, 1));
 	ck_assert_uint_eq(q->q_nband, 255);
 	for (i = 1; i <= 255; i++)
 		ck_assert_ptr_nonnull(band(q, i));
@@ -551,14 +551,14 @@ END_TEST
 
 START_TEST(a_new_band_starts_with_the_marks_of_its_queue)
 {
-	tm_queue(q, banded(2, 1));
+	tm_queue(q, tm_banded(2, 1));
 	ck_assert_uint_eq(get_size(q, QHIWAT, 1), HIWAT);
 	ck_assert_uint_eq(get_size(q, QLOWAT, 1), LOWAT);
 	ck_assert_uint_eq(get_size(q, QHIWAT, 2), HIWAT);
 	ck_assert_uint_eq(band(q, 2)->qb_hiwat, HIWAT);
 	ck_assert_uint_eq(band(q, 2)->qb_lowat, LOWAT);
 	ck_assert_int_eq(strqset(q, QHIWAT, 0, 500), 0);
-	tm_queue(q, banded(3, 1));
+	tm_queue(q, tm_banded(3, 1));
 	ck_assert_uint_eq(get_size(q, QHIWAT, 3), 500);
 	ck_assert_uint_eq(get_size(q, QHIWAT, 2), HIWAT);
 	flushq(q, FLUSHALL);
@@ -574,8 +574,8 @@ START_TEST(bands_go_with_their_queue)
 		if (i == 100)
 			ck_assert_int_eq(ustr_memstat(&before), 0);
 		tm_push(fd, "mod");
-		tm_queue(tm_newest->rd.q, banded(255, 1));
-		tm_queue(tm_newest->wr.q, banded(255, 1));
+		tm_queue(tm_newest->rd.q, tm_banded(255, 1));
+		tm_queue(tm_newest->wr.q, tm_banded(255, 1));
 		tm_pop(fd);
 	}
 	ck_assert_int_eq(ustr_memstat(&after), 0);
@@ -586,7 +586,7 @@ END_TEST
 
 START_TEST(a_band_without_memory_makes_putq_give_the_message_back)
 {
-	mblk_t *mp = banded(255, 10);
+	mblk_t *mp = tm_banded(255, 10);
 	int n = 0;
 
 	tm_exhaust();

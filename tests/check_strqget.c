@@ -8,7 +8,7 @@
 
 START_TEST(strqget_reads_every_field_of_the_queue)
 {
-	mblk_t *a = tm_queue(q, norm(10)), *b = tm_queue(q, norm(15));
+	mblk_t *a = tm_queue(q, tm_norm(10)), *b = tm_queue(q, tm_norm(15));
 	unsigned int flag = 0;
 	ssize_t sz = 77;
 
@@ -23,7 +23,7 @@ START_TEST(strqget_reads_every_field_of_the_queue)
 	ck_assert_int_eq(sz, 0);
 	ck_assert_int_eq(strqget(q, QFLAG, 0, &flag), 0);
 	ck_assert_uint_eq(flag & (QREADR | QFULL), QREADR);
-	tm_queue(q, norm(100));
+	tm_queue(q, tm_norm(100));
 	ck_assert_int_eq(strqget(q, QFLAG, 0, &flag), 0);
 	ck_assert_uint_eq(flag & (QREADR | QFULL), QREADR | QFULL);
 	flushq(q, FLUSHALL);
@@ -32,10 +32,10 @@ END_TEST
 
 START_TEST(strqget_reads_the_fields_of_a_band)
 {
-	mblk_t *a = tm_queue(q, banded(2, 70)), *b = tm_queue(q, banded(2, 30));
+	mblk_t *a = tm_queue(q, tm_banded(2, 70)), *b = tm_queue(q, tm_banded(2, 30));
 	unsigned int flag = 0;
 
-	tm_queue(q, norm(3));
+	tm_queue(q, tm_norm(3));
 	ck_assert_uint_eq(get_size(q, QCOUNT, 2), 100);
 	ck_assert_ptr_eq(get_mp(q, QFIRST, 2), a);
 	ck_assert_ptr_eq(get_mp(q, QLAST, 2), b);
@@ -72,7 +72,7 @@ END_TEST
 START_TEST(strqset_refuses_the_read_only_fields)
 {
 	static const qfields_t ro[] = {QCOUNT, QFIRST, QLAST, QFLAG};
-	mblk_t *mp = tm_queue(q, norm(10));
+	mblk_t *mp = tm_queue(q, tm_norm(10));
 	unsigned int flag = q->q_flag;
 	size_t i;
 
@@ -80,7 +80,7 @@ START_TEST(strqset_refuses_the_read_only_fields)
 		ck_assert_int_eq(strqset(q, ro[i], 0, 0), EPERM);
 	ck_assert_uint_eq(q->q_count, 10);
 	ck_assert_uint_eq(q->q_flag, flag);
-	tm_queue(q, banded(1, 5));
+	tm_queue(q, tm_banded(1, 5));
 	for (i = 0; i < sizeof(ro) / sizeof(ro[0]); i++)
 		ck_assert_int_eq(strqset(q, ro[i], 1, 0), EPERM);
 	ck_assert_uint_eq(band(q, 1)->qb_count, 5);
@@ -104,16 +104,16 @@ END_TEST
 
 START_TEST(strqset_sets_the_marks_of_one_band)
 {
-	tm_queue(q, banded(2, 1));
+	tm_queue(q, tm_banded(2, 1));
 	ck_assert_int_eq(strqset(q, QHIWAT, 2, 10), 0);
 	ck_assert_int_eq(strqset(q, QLOWAT, 2, 5), 0);
 	ck_assert_uint_eq(get_size(q, QHIWAT, 2), 10);
 	ck_assert_uint_eq(get_size(q, QLOWAT, 2), 5);
 	ck_assert_uint_eq(get_size(q, QHIWAT, 1), HIWAT);
 	ck_assert_uint_eq(q->q_hiwat, HIWAT);
-	tm_queue(q, banded(2, 8));
+	tm_queue(q, tm_banded(2, 8));
 	ck_assert(!band_full(2));
-	tm_queue(q, banded(2, 1));
+	tm_queue(q, tm_banded(2, 1));
 	ck_assert(band_full(2));
 	flushq(q, FLUSHALL);
 }
@@ -130,15 +130,15 @@ END_TEST
 START_TEST(a_new_high_water_mark_rules_the_next_message)
 {
 	ck_assert_int_eq(strqset(q, QHIWAT, 0, 50), 0);
-	tm_queue(q, norm(49));
+	tm_queue(q, tm_norm(49));
 	ck_assert(!full());
-	tm_queue(q, norm(1));
+	tm_queue(q, tm_norm(1));
 	ck_assert(full());
 	freemsg(getq(q));
 	freemsg(getq(q));
 	ck_assert_int_eq(strqset(q, QHIWAT, 0, 1), 0);
 	ck_assert_int_eq(strqset(q, QLOWAT, 0, 0), 0);
-	tm_queue(q, norm(0)); /* one block */
+	tm_queue(q, tm_norm(0)); /* one block */
 	ck_assert(full());
 	freemsg(getq(q));
 	ck_assert(!full());

@@ -69,24 +69,6 @@ band_full(int n)
 	return qb && (qb->qb_flag & QB_FULL);
 }
 
-mblk_t *
-norm(size_t len)
-{
-	return tm_msg(M_DATA, 0, len, 'n');
-}
-
-mblk_t *
-hipri(size_t len)
-{
-	return tm_msg(M_PCPROTO, 0, len, 'h');
-}
-
-mblk_t *
-banded(int b, size_t len)
-{
-	return tm_msg(M_DATA, b, len, b);
-}
-
 int
 rank(const mblk_t *mp)
 {

@@ -24,9 +24,6 @@ size_t get_size(queue_t *of, qfields_t what, int b);
 mblk_t *get_mp(queue_t *of, qfields_t what, int b);
 int full(void);
 int band_full(int n);
-mblk_t *norm(size_t len);
-mblk_t *hipri(size_t len);
-mblk_t *banded(int b, size_t len);
 int rank(const mblk_t *mp);
 TCase *queue_group(Suite *s, const char *name);
 

@@ -433,6 +433,24 @@ tm_msg(int type, int band, size_t len, int fill)
 }
 
 mblk_t *
+tm_norm(size_t len)
+{
+	return tm_msg(M_DATA, 0, len, 'n');
+}
+
+mblk_t *
+tm_banded(int b, size_t len)
+{
+	return tm_msg(M_DATA, b, len, b);
+}
+
+mblk_t *
+tm_hipri(size_t len)
+{
+	return tm_msg(M_PCPROTO, 0, len, 'h');
+}
+
+mblk_t *
 tm_chain(int type, int band, int n, size_t len, int fill)
 {
 	mblk_t *mp = tm_msg(type, band, len, fill);

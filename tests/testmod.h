@@ -116,6 +116,10 @@ int tm_drain(queue_t *q);   /* getq and free everything */
 
 /* A message of one block with len bytes of fill. */
 mblk_t *tm_msg(int type, int band, size_t len, int fill);
+/* An ordinary one, one of band b, one of high priority. */
+mblk_t *tm_norm(size_t len);
+mblk_t *tm_banded(int b, size_t len);
+mblk_t *tm_hipri(size_t len);
 /* A message of n blocks of len bytes each. */
 mblk_t *tm_chain(int type, int band, int n, size_t len, int fill);
 /* putq or fail the test. */
