@@ -74,6 +74,36 @@ heap_fails(void)
 	return fas(&fail_countdown, 1L) == 1;
 }
 
+/* ---- debug: what is free says so in its second word ------------------------------ */
+
+INLINE uintptr_t
+free_mark(const void *p)
+{
+	return (uintptr_t)p ^ (uintptr_t)0xf4ee0b1ec7f4ee0bULL;
+}
+
+/* It goes on a list: it was not on one already. */
+static void
+mark_free(void *p)
+{
+	if (!DEBUG_ON(1))
+		return;
+	ASSERT(((uintptr_t *)p)[1] != free_mark(p));
+	((uintptr_t *)p)[1] = free_mark(p);
+}
+
+/* It comes off a list, where nobody has written to it; or has just been cut. */
+static void
+unmark(void *p, bool listed)
+{
+	if (!DEBUG_ON(1))
+		return;
+	IMPLY(listed, ((uintptr_t *)p)[1] == free_mark(p));
+	((uintptr_t *)p)[1] = 0;
+}
+
+/* ---- allocating ---------------------------------------------------------------------- */
+
 /* Cut an object from the class's piece, a new one if need be. */
 static void *
 cut(struct heap_class *hc)
@@ -95,6 +125,7 @@ cut(struct heap_class *hc)
 	}
 	p = hc->hc_piece;
 	hc->hc_piece += hc->hc_size;
+	unmark(p, false);
 	return p;
 }
 
@@ -141,10 +172,12 @@ heap_alloc(size_t size)
 	hc = &heap[class_of(size)];
 	lock_enter(me, &hc->hc_lock, RANK_HEAP);
 	p = hc->hc_free;
-	if (likely(p != NULL))
+	if (likely(p != NULL)) {
 		st_rlx(&hc->hc_free, *(void **)p);
-	else
+		unmark(p, true);
+	} else {
 		p = cut(hc);
+	}
 	if (likely(p != NULL))
 		st_rlx(&hc->hc_inuse, hc->hc_inuse + 1);
 	lock_leave(me, &hc->hc_lock);
@@ -173,8 +206,9 @@ heap_free(void *p, size_t size)
 	hc = &heap[class_of(size)];
 	lock_enter(me, &hc->hc_lock, RANK_HEAP);
 	ASSERT(hc->hc_inuse > 0);
+	mark_free(p);
 	*(void **)p = hc->hc_free;
-	st_rlx(&hc->hc_free, p);
+	st_rel(&hc->hc_free, p); /* whole: its owner may be killed here */
 	st_rlx(&hc->hc_inuse, hc->hc_inuse - 1);
 	lock_leave(me, &hc->hc_lock);
 }

@@ -6,6 +6,9 @@
 #include "plat.h"
 
 #include <errno.h>
+#ifdef __GLIBC__
+#include <execinfo.h>
+#endif
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
@@ -54,10 +57,22 @@ read_switches(void)
 	plat_jitter_on = switched_on("USTREAMS_JITTER");
 }
 
+/* For addr2line: what was seen once must be explained from what it printed. */
+static void
+print_callers(void)
+{
+#ifdef __GLIBC__
+	void *at[32];
+
+	backtrace_symbols_fd(at, backtrace(at, 32), STDERR_FILENO);
+#endif
+}
+
 void
 plat_panic(const char *what, const char *file, int line)
 {
 	fprintf(stderr, "ustreams: broken invariant: %s (%s:%d)\n", what, file, line);
+	print_callers();
 	abort();
 }
 
