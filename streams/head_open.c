@@ -95,7 +95,7 @@ enlist(struct slot *me, struct regent *re, struct stdata *sd, bool clone)
 	}
 	if (ok) {
 		sd->sd_nextopen = re->re_open;
-		re->re_open = sd;
+		st_rel(&re->re_open, sd); /* whole: its opener may be killed here */
 	}
 	lock_leave(me, &registry->rg_lock);
 	return ok;

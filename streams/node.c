@@ -35,9 +35,12 @@ node_add(struct node *nd)
 	struct node **link = chain(&nd->nd_path);
 
 	ASSERT(node_find(&nd->nd_path, nd->nd_kind) == NULL);
+	/* Before it can be found: who is killed in here leaves nothing that stays for ever. */
+	st_rel(&nd->nd_listed, 1u);
+	CRASH_POINT();
 	nd->nd_next = *link;
-	*link = nd;
-	nd->nd_listed = true;
+	st_rel(link, nd);
+	CRASH_POINT();
 }
 
 void
@@ -51,9 +54,9 @@ node_remove(struct node *nd)
 	while (*link != NULL && *link != nd)
 		link = &(*link)->nd_next;
 	if (*link == nd)
-		*link = nd->nd_next;
+		st_rel(link, nd->nd_next);
 	CRASH_POINT(); /* then it is listed, and not found */
-	nd->nd_listed = false;
+	st_rel(&nd->nd_listed, 0u);
 }
 
 struct node *

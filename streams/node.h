@@ -19,6 +19,8 @@
  *   invariant 2: the head of a node in the table is not SD_CLOSING: it leaves
  *     the table in the critical section that closes it.  A FIFO that is
  *     SD_DAMAGED leaves it before the next open, which makes a new one.
+ *   invariant 3: what is in the table says so (nd_listed), whoever was killed while
+ *     he added or removed it; what says so may be gone from it already.
  *
  * Everything here is guarded by the registry lock, which also guards sd_opens.
  */
