@@ -193,24 +193,68 @@ relabel(queue_t *hrq, struct group *g)
 
 	for (queue_t *q = OTHERQ(hrq); q != NULL && q->q_stream == sd; q = q->q_next) {
 		st_rel(&q->q_runq, &g->g_run);
+		CRASH_POINT();
 		st_rel(&OTHERQ(q)->q_runq, &g->g_run);
 	}
 }
 
-/* M3. */
+/* R2..R5, for the first time or again: nothing is looked at that they change. */
+static void
+move_noted(struct merging *m)
+{
+	queue_t *hrq = m->mg_last != NULL ? m->mg_first : NULL;
+
+	LOCK_HELD(&plumb_root->pl_lock);
+	for (; hrq != NULL; hrq = hrq != m->mg_last ? hrq->q_gnext : NULL) {
+		relabel(hrq, m->mg_into); /* R2 */
+		CRASH_POINT();
+	}
+	if (m->mg_last != NULL) { /* R3 */
+		st_rel(&m->mg_last->q_gnext, m->mg_rest);
+		CRASH_POINT();
+		st_rel(&m->mg_into->g_heads, m->mg_first);
+		CRASH_POINT();
+	}
+	st_rel(&m->mg_from->g_heads, NULL);
+	CRASH_POINT();
+	st_rel(&m->mg_into->g_refs, m->mg_refs); /* R4 */
+	CRASH_POINT();
+	(void)xchg(&m->mg_from->g_plumber, GROUP_MERGED);
+	CRASH_POINT();
+	st_rel(&m->mg_from, NULL); /* R5 */
+}
+
+void
+group_salvage(void)
+{
+	struct merging *m = &plumb_root->pl_merge;
+
+	if (m->mg_from != NULL)
+		move_noted(m);
+}
+
+/* M3, unless somebody has done it who broke the dead one's lock. */
 static void
 move_streams(struct slot *me, struct group *from, struct group *into)
 {
-	queue_t **last = &from->g_heads;
+	struct merging *m = &plumb_root->pl_merge;
+	queue_t *last = NULL;
 
 	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
-	for (; *last != NULL; last = &(*last)->q_gnext)
-		relabel(*last, into);
-	*last = into->g_heads;
-	into->g_heads = from->g_heads;
-	from->g_heads = NULL;
-	into->g_refs++;
-	(void)xchg(&from->g_plumber, GROUP_MERGED);
+	ASSERT(m->mg_from == NULL);
+	if (ld_seq(&from->g_plumber) != GROUP_MERGED) {
+		for (queue_t *hrq = from->g_heads; hrq != NULL; hrq = hrq->q_gnext)
+			last = hrq;
+		m->mg_into = into;
+		m->mg_first = from->g_heads;
+		m->mg_last = last;
+		m->mg_rest = into->g_heads;
+		m->mg_refs = into->g_refs + 1;
+		CRASH_POINT();
+		st_rel(&m->mg_from, from); /* R1 */
+		CRASH_POINT();
+		move_noted(m);
+	}
 	lock_leave(me, &plumb_root->pl_lock);
 }
 
@@ -222,11 +266,12 @@ group_finish(struct slot *me, struct group *g)
 	ASSERT(ld_rlx(&g->g_plumber) == me->sl_key);
 	if (from == NULL)
 		return;
-	if (ld_seq(&from->g_plumber) != GROUP_MERGED)
-		move_streams(me, from, g);
+	move_streams(me, from, g);
 	CRASH_POINT();
 	runq_move(me, &from->g_run, &g->g_run); /* M4 */
+	CRASH_POINT();
 	st_rel(&g->g_absorbs, NULL);
+	CRASH_POINT();
 }
 
 void

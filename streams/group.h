@@ -13,8 +13,28 @@
  *
  *   M1 A and B held exclusively (plumb_lock, plumb_also)
  *   M2 A.g_parent := B, then B.g_absorbs := A
- *   M3 A's streams relabelled and moved to B's list; A.g_plumber := MERGED
+ *   M3 under pl_lock: what is to be done is noted, done and struck out:
+ *        R1 pl_merge: both cells, A's first and last stream, B's first, B's count;
+ *           the last of these stores names A
+ *        R2 A's streams name B          R4 B.g_refs counts A; A.g_plumber := MERGED
+ *        R3 A's list before B's; A's    R5 pl_merge names no cell
+ *           is empty
  *   M4 A's run list moved to B's; B.g_absorbs := NULL
+ *
+ * Death.  What was held is left as it was, so nobody else is inside, and each
+ * store leaves one of these states:
+ *
+ *   left between    A.g_plumber  B.g_plumber  what makes it good
+ *   M1, M2          dead         dead         each cell is given free by who waits
+ *                                             for it (succeed, plumb.c); A is no
+ *                                             part of B: g_absorbs does not say so
+ *   M2, R1          dead         dead         who waits for either takes B over and
+ *                                             does M3, M4; nobody takes A over
+ *   R1, R5          dead or      dead         pl_lock is the dead one's, too: who
+ *                   MERGED                    waits for it, anybody, does R2..R5
+ *                                             before he is in (group_salvage)
+ *   R5, the end     MERGED       dead         who waits for B does M4; queues on
+ *                                             neither list are enabled by the sweep
  *
  * A merged cell keeps GROUP_MERGED in g_plumber for ever, so that who enters it
  * by an old descriptor entry is turned away in P2 and goes to the root: the
@@ -28,7 +48,10 @@
  *   the stream was born in; both change only at M3, under pl_lock.
  * invariant 2: while a stream lives, its cell and all cells above it do.
  * invariant 3: one thread at a time merges (head_link.c); if it is killed after
- *   M2, whoever takes B's g_plumber over does M3 and M4, which may be repeated.
+ *   M2, whoever takes B's g_plumber over does M3 and M4.  M3 is whole to everybody
+ *   who has pl_lock: R2..R4 store what R1 noted, whatever is there, so they may be
+ *   done again from the beginning, by one after the other, if those die, too.
+ * (tests/model/merge.pml)
  * invariant 4: g_plumber that names a slot is changed by that slot's thread, or
  *   when it is gone; also of a cell whose streams are gone.  Who looks for the
  *   dead enters a group by a pointer that nothing keeps, and may hold the cell
@@ -69,11 +92,22 @@ suspected(uintptr_t entry)
 	return (struct group *)(entry & ~(uintptr_t)SUSPECT_FLAGS);
 }
 
+/* R1: what M3 stores, for who has to do it again. */
+struct merging {
+	struct group *mg_from;	/* L  NULL: nothing is being done */
+	struct group *mg_into;	/* L */
+	queue_t *mg_first;	/* L  of mg_from's list */
+	queue_t *mg_last;	/* L  NULL: it is empty */
+	queue_t *mg_rest;	/* L  first of mg_into's */
+	uint32_t mg_refs;	/* L  mg_into's, with this one */
+};
+
 /* Guard tag L: pl_lock. */
 struct plumb_root {
 	uint32_t pl_lock;	/* A */
 	struct group *pl_free;	/* L  cells not in use */
 	struct group *pl_all;	/* A  all cells, by g_all: through them, all streams */
+	struct merging pl_merge; /* L */
 	queue_t pl_deadend[2];	/* C  swallows what is sent below a closed stream */
 	uint32_t pl_suspects;	/* A  somebody once died inside a group */
 	uintptr_t pl_suspect[NSUSPECT]; /* A  groups in which a thread died */
@@ -94,6 +128,8 @@ void group_part(struct group *cell, queue_t *hrq);
 void group_merge(struct slot *me, struct group *from, struct group *into);
 /* M3, M4, if a merging into g was begun; the caller holds g exclusively. */
 void group_finish(struct slot *me, struct group *g);
+/* pl_lock was broken: R2..R5, if they were begun. */
+void group_salvage(void);
 
 /* A thread died inside g, or while it relinked it: salvage.c is to look at it. */
 void group_suspect(struct group *g, bool relinking);

@@ -69,17 +69,17 @@ succeed(struct slot *me, struct group *g, uint32_t dead)
 
 	/* Not before he is seen to hold it still: he may just have left and ended. */
 	if (into != NULL && ld_acq(&into->g_absorbs) == g) {
-		if (cas(&into->g_plumber, &dead, me->sl_key)) {
-			group_suspect(into, true);
-			group_finish(me, into);
-			(void)xchg(&into->g_plumber, 0u);
-		}
-		return;
+		g = into;
+		dead = ld_seq(&g->g_plumber); /* or who took it over from him, and died too */
+		if (dead == 0 || !slot_gone(dead))
+			return;
 	}
 	if (!cas(&g->g_plumber, &dead, me->sl_key))
 		return;
+	CRASH_POINT();
 	group_suspect(g, xchg(&g->g_relinks, 0u) != 0);
 	st_rel(&g->g_parent, NULL); /* M2 half done is not done */
+	CRASH_POINT();
 	group_finish(me, g);
 	(void)xchg(&g->g_plumber, 0u);
 }

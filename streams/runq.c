@@ -144,9 +144,11 @@ runq_move(struct slot *me, struct runq *from, struct runq *to)
 	last = from->rq_last;
 	n = from->rq_n;
 	st_rlx(&from->rq_first, NULL);
+	CRASH_POINT();
 	from->rq_last = NULL;
 	st_rlx(&from->rq_n, 0u);
 	lock_leave(me, &from->rq_lock);
+	CRASH_POINT();
 	if (first == NULL)
 		return;
 	lock_enter(me, &to->rq_lock, RANK_RUNQ);

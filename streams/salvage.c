@@ -167,10 +167,12 @@ broken(uint32_t *word, enum lock_rank rank)
 	case RANK_HEAP:
 		give_up(heap_salvage(word));
 		break;
+	case RANK_GROUP:
+		group_salvage();
+		break;
 	case RANK_PROC:
 	case RANK_REGISTRY:
 	case RANK_HEAD:
-	case RANK_GROUP:
 	case RANK_LOG:
 	case RANK_TRACE:
 	case RANK_EVENT:

@@ -54,6 +54,16 @@ plumb	mutant	-DREADERS=1 -DNO_E7
 plumb	mutant	-DDUP -DNO_E5
 plumb	mutant	-DVISIT -DCALLS=1 -DP5_HOME_ONLY
 plumb	mutant	-DDUP2 -DNO_TABLE_LOCK
+merge	states	-DDEATHS=1 -DOPENER -DCLOSER
+merge	states	-DOPENER
+merge	states	-DCLOSER
+merge	mutant	-DNO_NOTE
+merge	mutant	-DNOTE_EARLY
+merge	mutant	-DSTRIKE_EARLY
+merge	mutant	-DNO_SALVAGE
+merge	mutant	-DCOUNT_AGAIN
+merge	mutant	-DTAKE_A
+merge	mutant	-DONCE_DEAD
 perim	states	-DN2=1
 perim	states	-DSERVICE -DLOOP
 perim	states	-DPUSH
