@@ -419,6 +419,7 @@ make_link(struct call *c, struct file *f, bool persist, int *idp)
 			pause_outside(me);
 		return error;
 	}
+	lk->lk_sure = true;
 	*idp = lk->lk_id;
 	link_settle(lk);
 	return 0;
@@ -472,8 +473,14 @@ head_plink(struct call *c, void *arg, int *rval)
 static int
 take_off(struct slot *me, struct link *lk, bool force, struct file **fp)
 {
-	int cmd = lk->lk_persist ? I_PUNLINK : I_UNLINK, error = tell(me, lk, cmd);
+	int cmd = lk->lk_persist ? I_PUNLINK : I_UNLINK, error;
 
+	/* Whose owner was killed the driver may not have, or not have any more. */
+	force |= !lk->lk_sure;
+	lk->lk_sure = false;
+	CRASH_POINT();
+	error = tell(me, lk, cmd);
+	CRASH_POINT();
 	/* A driver that is not told would send to a stream that is gone. */
 	for (int i = 0; i < TELL_TRIES && force && error == ENOSR; i++) {
 		pause_outside(me);
@@ -481,8 +488,10 @@ take_off(struct slot *me, struct link *lk, bool force, struct file **fp)
 	}
 	if (error == 0 || force)
 		error = undo(me, lk, fp);
-	if (error != 0)
+	if (error != 0) {
+		lk->lk_sure = !force;
 		link_settle(lk);
+	}
 	return error;
 }
 

@@ -99,7 +99,7 @@ link_make(struct link *lk)
 		lk->lk_owner = me->sl_key;
 		lk->lk_id = next_id();
 		lk->lk_next = registry->rg_links;
-		registry->rg_links = lk;
+		st_rel(&registry->rg_links, lk); /* whole: the linker may be killed here */
 	}
 	lock_leave(me, &registry->rg_lock);
 	return ok ? 0 : EINVAL;

@@ -17,7 +17,8 @@
  *
  * A persistent link belongs to the driver: once it is linked, lk_upper is NULL
  * and any stream of the driver reaches it.  A record whose owner died may be
- * claimed by anybody.
+ * claimed by anybody; if it is not sure that the driver has that link (lk_sure), it
+ * is taken off whatever the driver says.
  *
  * invariant 1: a stream is below at most one link; following links downwards
  *   never comes back to where it began.
@@ -42,6 +43,7 @@ struct link {
 	uint32_t lk_owner;	/* A  slot of who links or unlinks, 0: linked */
 	int lk_id;		/* C  l_index */
 	bool lk_persist;	/* C  by I_PLINK */
+	bool lk_sure;		/* O  the driver knows it; not while it is being told */
 	bool lk_seen;		/* R  in a search for circles */
 	struct link *lk_todo;	/* R */
 	/* What the lower side's queues, read and write, need and what they had. */

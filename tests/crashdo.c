@@ -18,6 +18,8 @@
 #include <sys/wait.h>
 
 enum { HIWAT = 2000, ACT = 'x' << 8, LATER, HANG };
+/* Which of the points of an I_LINK to begin with, and how many: those of the merging. */
+enum { MERGE_FIRST = 10, MERGE_POINTS = 40 };
 
 bool crash_strict;
 
@@ -331,6 +333,75 @@ linking(const int fd[2])
 	str_close(mux);
 }
 
+/* ---- groups that become one, of streams that others have, too ---------------------- */
+
+static int merged_mux = -1, merged_pipe[2];
+
+static void
+merging_stand(void)
+{
+	merged_mux = (int)MUST(str_open("/dev/streams/clone/mux", O_RDWR | O_NONBLOCK));
+	MUST(str_pipe(merged_pipe));
+	crash_nonblock(merged_pipe);
+	MUST(str_ioctl(merged_pipe[1], I_PUSH, "crashq"));
+	MUST(str_ioctl(merged_pipe[0], I_PUSH, "nullmod"));
+	MUST(str_write(merged_pipe[0], "before", 6));
+}
+
+static void
+merging(const int fd[2])
+{
+	char buf[100];
+	int id = (int)T(str_ioctl(merged_mux, I_LINK, merged_pipe[1]));
+
+	(void)fd;
+	T(str_read(merged_mux, buf, sizeof(buf)));
+	T(str_write(merged_pipe[0], "after", 5));
+	T(str_read(merged_mux, buf, sizeof(buf)));
+	T(str_ioctl(merged_mux, I_UNLINK, id));
+}
+
+/* A child dies while it merges, and this process, that goes on with it, then, too. */
+static void
+taking_over(const int fd[2])
+{
+	static unsigned int n;
+	pid_t pid = crash_strict ? -1 : fork();
+
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		ustr_tune("crashpoint", MERGE_FIRST + (long)(n % MERGE_POINTS));
+		merging(fd);
+		_exit(0);
+	}
+	n += 7; /* a survivor's: a victim has its own */
+	while (pid > 0 && waitpid(pid, NULL, 0) == -1 && errno == EINTR)
+		;
+	(void)str_ioctl(merged_mux, I_UNLINK, MUXID_ALL);
+	merging(fd);
+}
+
+/* Linked or not, whole or condemned: each call says which, and all can be taken apart. */
+static bool
+merging_look(const char *name, long n)
+{
+	struct pollfd p[] = {{merged_mux, POLLIN | POLLOUT, 0}, {merged_pipe[0], POLLIN | POLLOUT, 0}};
+	char buf[100];
+	bool alive;
+
+	(void)str_poll(p, 2, 0);
+	crash_allowed(str_write(merged_pipe[0], "alive", 5), "str_write", name, n);
+	crash_allowed(str_read(merged_mux, buf, sizeof(buf)), "str_read", name, n);
+	crash_allowed(str_write(merged_mux, "alive", 5), "str_write", name, n);
+	if (str_ioctl(merged_mux, I_UNLINK, MUXID_ALL) == -1 && errno != EIO && errno != EINVAL)
+		DIE("%s %ld: I_UNLINK: %s", name, n, strerrorname_np(errno));
+	MUST(str_close(merged_mux)); /* of a condemned one this takes the link off */
+	alive = crash_usable(merged_pipe, name, n);
+	MUST(str_close(merged_pipe[0]));
+	MUST(str_close(merged_pipe[1]));
+	return alive;
+}
+
 /* ---- and of the rest of the interface ---------------------------------------- */
 
 static void
@@ -541,7 +612,7 @@ logging(const int fd[2])
 static void
 burying(const int fd[2])
 {
-	static const struct scenario does[] = {{"", plumbing, 0}, {"", exchange, 0}};
+	static const struct scenario does[] = {{.s_do = plumbing}, {.s_do = exchange}};
 	static unsigned int n;
 	int status = 0;
 	pid_t pid = fork();
@@ -562,18 +633,20 @@ burying(const int fd[2])
 }
 
 const struct scenario crash_scenarios[SCENARIOS] = {
-    {"exchange", exchange, 0},
-    {"descriptors", descriptors, 0},
-    {"plumbing", plumbing, 0},
-    {"forking", forking, 0},
-    {"queueing", queueing, 0},
-    {"options", options, 0},
-    {"events", events, 0},
-    {"naming", naming, 0},
-    {"opening", opening, 0},
-    {"passing", passing, 0},
-    {"logging", logging, 0},
-    {"burying", burying, 0},
-    {"closing", closing, 0},
-    {"linking", linking, 600},
+    {.s_name = "exchange", .s_do = exchange},
+    {.s_name = "descriptors", .s_do = descriptors},
+    {.s_name = "plumbing", .s_do = plumbing},
+    {.s_name = "forking", .s_do = forking},
+    {.s_name = "queueing", .s_do = queueing},
+    {.s_name = "options", .s_do = options},
+    {.s_name = "events", .s_do = events},
+    {.s_name = "naming", .s_do = naming},
+    {.s_name = "opening", .s_do = opening},
+    {.s_name = "passing", .s_do = passing},
+    {.s_name = "logging", .s_do = logging},
+    {.s_name = "burying", .s_do = burying},
+    {.s_name = "closing", .s_do = closing},
+    {.s_name = "linking", .s_do = linking, .s_most = 600},
+    {.s_name = "merging", .s_do = merging, .s_stand = merging_stand, .s_look = merging_look},
+    {.s_name = "taking", .s_do = taking_over, .s_stand = merging_stand, .s_look = merging_look},
 };

@@ -14,6 +14,13 @@ allowed(ssize_t r)
 	    errno == EBADMSG;
 }
 
+void
+crash_allowed(long r, const char *call, const char *name, long n)
+{
+	if (!allowed(r))
+		DIE("%s %ld: %s: %s", name, n, call, strerrorname_np(errno));
+}
+
 /* Every call returns, with something sensible; true: messages still flow. */
 bool
 crash_usable(const int fd[2], const char *name, long n)
@@ -28,14 +35,12 @@ crash_usable(const int fd[2], const char *name, long n)
 		struct strbuf ctl = {sizeof(buf), 0, buf}, data = {sizeof(buf), 0, buf};
 		int flags = 0;
 
-		if (!allowed(r = getmsg(fd[1], &ctl, &data, &flags)))
-			DIE("%s %ld: getmsg: %s", name, n, strerrorname_np(errno));
+		crash_allowed(r = getmsg(fd[1], &ctl, &data, &flags), "getmsg", name, n);
 		if (r < 0 || (ctl.len <= 0 && data.len <= 0))
 			break;
 	}
 	r = str_write(fd[0], "alive", 5);
-	if (!allowed(r))
-		DIE("%s %ld: str_write: %s", name, n, strerrorname_np(errno));
+	crash_allowed(r, "str_write", name, n);
 	while (r == 5 && !here) {
 		r = str_read(fd[1], buf, sizeof(buf));
 		here = r > 0;

@@ -8,7 +8,7 @@
 
 #include "stresslib.h"
 
-enum { LIMIT_MS = 200, ORDINARY = 12, SCENARIOS = ORDINARY + 2 };
+enum { LIMIT_MS = 200, ORDINARY = 12, SCENARIOS = ORDINARY + 4 };
 
 /* So often a busy machine may not run those who are to be told, unmeasured. */
 #define SELDOM(n) (2 + (n) / 200)
@@ -30,11 +30,18 @@ struct scenario {
 	 * were lost with their files stay with the driver, and each is a point more.
 	 */
 	long s_most;
+	/* Made before: what those who live on share with the victim. */
+	void (*s_stand)(void);
+	/* Look at it, and away with it; true: messages still flow. */
+	bool (*s_look)(const char *name, long n);
 };
-/* The ordinary ones can be done again and again; then closing, and linking. */
+/* The ordinary ones can be done again and again; then closing, linking, merging
+ * and taking over from who merged. */
 extern const struct scenario crash_scenarios[SCENARIOS];
 
 void crash_nonblock(const int fd[2]);
+/* What a call on a stream that others died on may give. */
+void crash_allowed(long r, const char *call, const char *name, long n);
 /* Every call returns, with something sensible; true: messages still flow. */
 bool crash_usable(const int fd[2], const char *name, long n);
 /* The peer of an end that died with its process hears of it; false: not in time. */

@@ -54,9 +54,13 @@ survivor(const struct scenario *s, long n)
 
 	MUST(str_pipe(fd));
 	crash_nonblock(fd);
+	if (s->s_stand != NULL)
+		s->s_stand();
 	crash_strict = true;
 	s->s_do(fd);
 	crash_strict = false;
+	if (s->s_look != NULL && !s->s_look(s->s_name, n))
+		DIE("%s %ld: the survivor's own streams do not work", s->s_name, n);
 	if (stress_now() - start > STUCK_MS)
 		DIE("%s %ld: it takes %ld ms afterwards", s->s_name, n, stress_now() - start);
 	(void)str_close(fd[0]);
@@ -65,7 +69,7 @@ survivor(const struct scenario *s, long n)
 
 /* One death; sole: the victim alone has fd[0]. */
 static bool
-trial(const struct scenario *s, long n, bool sole, const int other[2], long *slow, long *alive)
+trial(const struct scenario *s, long n, bool sole, const int other[2], long *slow, long *went)
 {
 	int fd[2];
 	bool done;
@@ -75,6 +79,8 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 	MUST(str_ioctl(fd[0], I_PUSH, "crashq"));
 	MUST(str_ioctl(fd[1], I_SRDOPT, RMSGD | RPROTDIS));
 	crash_nonblock(fd);
+	if (s->s_stand != NULL)
+		s->s_stand();
 	if (sole) {
 		/* The child of this child has fd[0] for itself. */
 		int gate[2], status;
@@ -106,10 +112,12 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 		for (died = stress_now(); !done && ustr_service(0) == 0;)
 			if (stress_now() - died > 5000)
 				DIE("%s %ld: the dead process is not buried", s->s_name, n);
-		*alive += crash_usable(fd, s->s_name, n);
+		*went += crash_usable(fd, s->s_name, n);
 		MUST(str_close(fd[0]));
 		MUST(str_close(fd[1]));
 	}
+	if (s->s_look != NULL)
+		*went += s->s_look(s->s_name, n);
 	if (!crash_usable(other, s->s_name, n))
 		DIE("%s %ld: another stream is damaged", s->s_name, n);
 	survivor(s, n);
