@@ -665,7 +665,7 @@ static void
 small_arena(void)
 {
 	setenv("USTREAMS_ARENA", "32M", 1);
-	queue_setup();
+	queue_tests_setup();
 }
 
 static void

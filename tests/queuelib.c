@@ -19,7 +19,7 @@ queue_build(void)
 }
 
 void
-queue_setup(void)
+queue_tests_setup(void)
 {
 	tm_setup();
 	queue_build();
@@ -81,7 +81,7 @@ queue_group(Suite *s, const char *name)
 	TCase *tc = tcase_create(name);
 
 	tcase_set_timeout(tc, 120);
-	tcase_add_checked_fixture(tc, queue_setup, tm_teardown);
+	tcase_add_checked_fixture(tc, queue_tests_setup, tm_teardown);
 	suite_add_tcase(s, tc);
 	return tc;
 }

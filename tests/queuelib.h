@@ -18,7 +18,7 @@ extern queue_t *q; /* under test */
 
 /* Driver, "mod", "up"; q is mod's read queue. */
 void queue_build(void);
-void queue_setup(void);
+void queue_tests_setup(void);
 qband_t *band(queue_t *of, int n);
 size_t get_size(queue_t *of, qfields_t what, int b);
 mblk_t *get_mp(queue_t *of, qfields_t what, int b);
