@@ -13,7 +13,7 @@
 
 #define GATE 0		/* the byte of the gate */
 #define AGAIN_US 2000	/* between two looks whether it is in use */
-#define GATE_MS 10000	/* how long somebody may stand in it */
+#define GATE_MS 10000	/* how long one may stand in it */
 
 /* ---- making ---------------------------------------------------------------------------------------- */
 
@@ -109,21 +109,41 @@ inst_abandon(struct instfile *f)
 
 /* ---- the gate ---------------------------------------------------------------------------------------- */
 
+/* Each that is met in the gate has his own time: a crowd that moves on is no fault. */
+struct patience {
+	pid_t pa_with;
+	int64_t pa_until;
+};
+
+static bool
+still_patient(struct patience *pa, pid_t holder)
+{
+	int64_t now = plat_now();
+
+	if (holder == 0 || holder != pa->pa_with) {
+		pa->pa_with = holder;
+		pa->pa_until = now + (int64_t)GATE_MS * 1000000;
+	}
+	return now <= pa->pa_until;
+}
+
 int
 inst_gate(const struct instfile *f, char *why)
 {
-	int64_t until = plat_now() + (int64_t)GATE_MS * 1000000;
+	struct patience pa = { 0, 0 };
 	struct stat st;
+	pid_t holder;
 	int error;
 
 	while ((error = plat_lockrec(f->if_fd, GATE)) != 0) {
 		if (error != EAGAIN && error != EACCES && error != EINTR)
 			return inst_blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path,
 				strerror(error));
-		if (plat_now() > until)
+		holder = plat_whoholds(f->if_fd, GATE, 1, NULL);
+		if (!still_patient(&pa, holder))
 			return inst_blame(why, ETIMEDOUT, "instance %s: process %d has been joining %s for "
-				"%d s; continue or end it", f->if_name,
-				(int)plat_whoholds(f->if_fd, GATE, 1, NULL), f->if_path, GATE_MS / 1000);
+				"%d s; continue or end it", f->if_name, (int)holder, f->if_path,
+				GATE_MS / 1000);
 		plat_nap(1000);
 	}
 	error = plat_stat(f->if_fd, &st);
