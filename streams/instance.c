@@ -40,6 +40,7 @@ ustr_instance(const char *name, unsigned int flags)
 	snprintf(chosen.name, sizeof(chosen.name), "%s", name);
 	chosen.flags = flags;
 	chosen.set = true;
+	chosen.why[0] = '\0'; /* of another choice */
 	return 0;
 }
 
@@ -57,9 +58,12 @@ wanted(void)
 	return name != NULL ? name : "";
 }
 
+/* Of a call that failed, not of another attempt: that may have another end, or none. */
 const char *
 ustr_instancefault(void)
 {
+	if (slot_root == NULL && chosen.why[0] != '\0')
+		return chosen.why;
 	if (slot_self() != NULL && arena_named()) {
 		int error = arena_growth_error();
 
