@@ -44,6 +44,7 @@ bell_take(struct slot *me)
 	struct bell *b = &bells[me->sl_id];
 
 	ASSERT(ld_rlx(&me->sl_sleep) == SLEEP_NOT);
+	ASSERT(me == slot_tls && me->sl_id < NSLOT);
 	if ((!ours(b, 0) || !ours(b, 1)) && !make(b))
 		return -1;
 	plat_swallow(b->be_fd[0]);
@@ -54,6 +55,7 @@ bell_take(struct slot *me)
 void
 bell_leave(struct slot *me)
 {
+	ASSERT(me == slot_tls);
 	st_rel(&bells[me->sl_id].be_waiting, 0u);
 }
 
@@ -62,6 +64,7 @@ bell_ring(struct slot *s)
 {
 	struct proc *p = ld_acq(&s->sl_pslot);
 
+	ASSERT(s->sl_id > 0 && s->sl_id < NSLOT);
 	/* B3 */
 	if (p == slot_proc())
 		strike(&bells[s->sl_id]);

@@ -8,6 +8,7 @@ void (*lock_broken_hook)(uint32_t *word, enum lock_rank rank);
 static bool
 take_over(uint32_t *word, uint32_t owner, uint32_t me, enum lock_rank rank)
 {
+	ASSERT(owner != 0 && owner != me);
 	if (!slot_gone(owner) || !cas(word, &owner, me))
 		return false;
 	if (lock_broken_hook != NULL)
@@ -20,6 +21,7 @@ lock_wait(uint32_t *word, uint32_t me, enum lock_rank rank)
 {
 	unsigned int step = 0;
 
+	ASSERT(rank >= RANK_PROC && rank <= RANK_HEAP);
 	ASSERT(ld_rlx(word) != me);
 	for (;;) {
 		uint32_t owner = ld_rlx(word);
@@ -42,6 +44,7 @@ lock_note(struct slot *me, const void *word, uint32_t rank)
 {
 	uint32_t n = me->sl_nheld;
 
+	ASSERT_AT(2, rank >= RANK_PROC && rank <= RANK_HEAP);
 	ASSERT_AT(2, n < sizeof(me->sl_held) / sizeof(me->sl_held[0]));
 	ASSERT_AT(2, n == 0 || me->sl_held[n - 1].h_rank < rank);
 	me->sl_held[n].h_lock = word;

@@ -10,7 +10,9 @@
  *
  *   invariant 1: only the thread whose slot the word names changes what the
  *                lock guards, and only that thread stores 0;
- *   invariant 2: nobody who holds one sleeps, frees, wakes or calls out;
+ *   invariant 2: nobody who holds one sleeps or calls out (NO_LOCK_HELD), nor frees or
+ *                wakes: but for pl_lock and the registry's, which nobody who is woken
+ *                waits for, and the reader lock, for an M_SIG that came to the front;
  *   invariant 3: locks are taken in rising rank (enum lock_rank), checked at
  *                debug level 2.
  *
@@ -55,12 +57,15 @@ void lock_forget(struct slot *me, const void *word);
 bool lock_mine(const uint32_t *word);
 
 #define LOCK_HELD(word) ASSERT_AT(2, lock_mine(word))
+/* Invariant 2, where something is called that may do any of it. */
+#define NO_LOCK_HELD() ASSERT_AT(2, slot_tls == NULL || slot_tls->sl_nheld == 0)
 
 INLINE void
 lock_enter(struct slot *me, uint32_t *word, enum lock_rank rank)
 {
 	uint32_t free = 0;
 
+	ASSERT_AT(2, me == slot_tls && me->sl_key != 0); /* a key names who asks, and nobody else */
 	if (DEBUG_ON(2))
 		lock_note(me, word, rank);
 	if (unlikely(!__atomic_compare_exchange_n(word, &free, me->sl_key, false,
@@ -75,6 +80,7 @@ lock_try(struct slot *me, uint32_t *word, enum lock_rank rank)
 {
 	uint32_t free = 0;
 
+	ASSERT_AT(2, me == slot_tls);
 	if (!cas(word, &free, me->sl_key))
 		return false;
 	CRASH_POINT();
@@ -86,6 +92,7 @@ lock_try(struct slot *me, uint32_t *word, enum lock_rank rank)
 INLINE void
 lock_leave(struct slot *me, uint32_t *word)
 {
+	ASSERT_AT(2, me == slot_tls);
 	LOCK_HELD(word);
 	CRASH_POINT();
 	if (DEBUG_ON(2))

@@ -147,6 +147,7 @@ plat_futex_wait(uint32_t *word, uint32_t val, int64_t deadline)
 	int type, error;
 	long rc;
 
+	ASSERT(((uintptr_t)word & 3) == 0);
 	if (deadline >= 0) {
 		ts.tv_sec = deadline / 1000000000;
 		ts.tv_nsec = deadline % 1000000000;
@@ -266,6 +267,7 @@ plat_grow(int fd, off_t from, off_t to)
 {
 	struct rlimit rl;
 
+	ASSERT(from >= 0 && to > from);
 	if (getrlimit(RLIMIT_FSIZE, &rl) == 0 && rl.rlim_cur != RLIM_INFINITY &&
 	    (rlim_t)to > rl.rlim_cur)
 		return EFBIG;
@@ -456,6 +458,7 @@ plat_lockrec(int fd, off_t at)
 {
 	struct flock fl = record(at);
 
+	ASSERT(fd >= 0 && at >= 0);
 	return fcntl(fd, F_SETLK, &fl) == 0 ? 0 : errno;
 }
 
@@ -572,6 +575,7 @@ plat_copystr(char *to, const char *from, size_t max)
 {
 	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 
+	ASSERT(max > 0);
 	/* Page by page: the string may end just before memory that is not there. */
 	if (!plat_judge(from, 1))
 		return EFAULT;

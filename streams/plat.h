@@ -137,7 +137,7 @@ void plat_unmap(void *base, size_t len);
 int plat_grow(int fd, off_t from, off_t to);
 void plat_dump(void *p, size_t len, bool yes);	/* include in core dumps? */
 void plat_populate(void *p, size_t len);	/* fault in for writing */
-/* An anonymous page that reads as zeros in a child of fork; NULL if refused. */
+/* An anonymous page that reads as zeros in a child of fork, where the kernel can; or NULL. */
 void *plat_wipe_page(void);
 size_t plat_ram(void);	/* min(RAM, cgroup limit), bytes */
 bool plat_valgrind(void);

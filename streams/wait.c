@@ -2,6 +2,7 @@
 /* wait.c: the sleeping and waking of wait.h; the letters are its table's. */
 #include "wait.h"
 #include "bell.h"
+#include "lock.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -23,6 +24,8 @@ wait_begin_poll(struct slot *me)
 void
 wait_on(struct waitq *wq, struct slot *me)
 {
+	ASSERT(me == slot_tls && me->sl_id > 0 && me->sl_id < NSLOT);
+	NO_LOCK_HELD(); /* who looks at the condition again may have to take one */
 	for (int i = 0; i < WAITERS; i++) {
 		uint32_t none = 0;
 
@@ -43,6 +46,7 @@ wait_sleep(struct slot *me, int64_t deadline)
 {
 	int error = 0;
 
+	ASSERT(me == slot_tls && deadline >= -1);
 	ASSERT(ld_rlx(&me->sl_home) == NULL && ld_rlx(&me->sl_visiting) == NULL);
 	ASSERT_AT(2, me->sl_nheld == 0);
 	while (error == 0 && ld_seq(&me->sl_sleep) != 0) {
@@ -58,6 +62,7 @@ wait_sleep(struct slot *me, int64_t deadline)
 void
 wait_off(struct waitq *wq, struct slot *me)
 {
+	ASSERT(me == slot_tls);
 	for (int i = 0; i < WAITERS; i++) {
 		uint32_t id = me->sl_id;
 
@@ -69,6 +74,7 @@ wait_off(struct waitq *wq, struct slot *me)
 void
 wait_end(struct slot *me)
 {
+	ASSERT(me == slot_tls); /* others only take sl_sleep to 0: wait_poke */
 	(void)xchg(&me->sl_sleep, (uint32_t)SLEEP_NOT);
 	st_rlx(&me->sl_broad, 0u);
 }
@@ -111,6 +117,7 @@ wait_wakeall(struct waitq *wq)
 		if (ld_seq(&wq->wq_sleeper[i]) == 0)
 			continue;
 		id = xchg(&wq->wq_sleeper[i], 0u); /* W4 */
+		ASSERT(id < NSLOT); /* stale perhaps (invariant 2), but a number of a slot */
 		s = slot_at(id);
 		if (s != NULL)
 			wait_poke(s);
