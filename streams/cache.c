@@ -38,6 +38,7 @@ depot_ref(const struct mag *m, depot_t old)
 {
 	uint64_t line = m == NULL ? 0 : (uint64_t)((const char *)m - (char *)arena) / LINE;
 
+	ASSERT(line >> REF_BITS == 0 && (uintptr_t)m % LINE == 0);
 	return ((old >> REF_BITS) + 1) << REF_BITS | line;
 }
 
@@ -47,6 +48,7 @@ depot_push(depot_t *list, struct mag *m)
 	depot_t old = ld_rlx(list);
 
 	ASSERT(m != &cache_root->cr_null);
+	ASSERT(m->m_n <= MAG_MAX);
 	do
 		st_rlx(&m->m_next, old);
 	while (!cas(list, &old, depot_ref(m, old)));
@@ -62,6 +64,7 @@ depot_pop(depot_t *list)
 		m = depot_mag(old);
 		if (m == NULL)
 			return NULL;
+		ASSERT(arena_backed(m, sizeof(*m)));
 		next = depot_mag(ld_rlx(&m->m_next)); /* invariant 3 */
 	} while (!cas(list, &old, depot_ref(next, old)));
 	return m;
@@ -76,6 +79,7 @@ slab_grow(struct cache *c)
 	char *p = arena_carve(n, LINE);
 
 	LOCK_HELD(&c->c_lock);
+	ASSERT(c->c_size > 0 && c->c_slabsize % c->c_size == 0);
 	if (p == NULL)
 		p = arena_carve(n = c->c_size, LINE);
 	if (p == NULL)
@@ -94,7 +98,10 @@ slab_cut(struct slot *me, struct cache *c, void **obj, uint32_t want)
 {
 	uint32_t n = 0;
 
+	ASSERT(want > 0 && want <= MAG_MAX && constructor[c->c_id] != NULL);
 	lock_enter(me, &c->c_lock, RANK_CACHE);
+	EQUIV(c->c_slab == NULL, c->c_slabend == NULL);
+	ASSERT(c->c_slab <= c->c_slabend);
 	while (n < want && c->c_loose != NULL) {
 		obj[n++] = c->c_loose;
 		c->c_loose = *(void **)c->c_loose;
@@ -132,6 +139,8 @@ mag_new(struct cache *c)
 static void
 set_pair(struct magpair *mp, struct mag *loaded, struct mag *prev)
 {
+	/* One place each (invariant 1), but for the null magazine, which holds nothing. */
+	IMPLY(loaded == prev, loaded == &cache_root->cr_null);
 	st_rlx(&mp->mp_loaded, loaded);
 	st_rlx(&mp->mp_prev, prev);
 }
@@ -148,9 +157,11 @@ load(struct cache *c, struct magpair *mp, struct mag *m)
 {
 	struct mag *out = mp->mp_prev;
 
+	IMPLY(m != &cache_root->cr_null, m != out && m != mp->mp_loaded);
 	set_pair(mp, m, mp->mp_loaded);
 	if (out == &cache_root->cr_null)
 		return;
+	ASSERT(out->m_n <= c->c_magcap);
 	st_rlx(&out->m_cap, c->c_magcap);
 	depot_push(out->m_n > 0 ? &c->c_full : &c->c_empty, out);
 	faa(&c->c_trips, (size_t)1);
@@ -164,6 +175,7 @@ cache_alloc_slow(struct slot *me, unsigned int id)
 	void *single;
 	struct mag *m;
 
+	ASSERT(id < NCLASS && mp->mp_loaded->m_n == 0);
 	if (heap_fails())
 		goto refused;
 	if (mp->mp_prev->m_n > 0) {
@@ -171,6 +183,7 @@ cache_alloc_slow(struct slot *me, unsigned int id)
 		return cache_alloc(me, id);
 	}
 	m = depot_pop(&c->c_full);
+	IMPLY(m != NULL, m->m_n > 0 && m->m_n <= c->c_magcap);
 	if (m != NULL) {
 		load(c, mp, m);
 		return cache_alloc(me, id);
@@ -183,6 +196,7 @@ cache_alloc_slow(struct slot *me, unsigned int id)
 	}
 	if (m != mp->mp_loaded)
 		load(c, mp, m);
+	ASSERT(m == mp->mp_loaded && m->m_n == 0);
 	m->m_n = slab_cut(me, c, m->m_obj, c->c_magcap);
 	if (m->m_n > 0)
 		return cache_alloc(me, id);
@@ -195,6 +209,7 @@ refused:
 static void
 relax(struct cache *c, struct mag *m)
 {
+	ASSERT(ld_rlx(&m->m_cap) == 0 || ld_rlx(&m->m_cap) == c->c_magcap);
 	if (m != &cache_root->cr_null && ld_rlx(&m->m_cap) == 0)
 		st_rlx(&m->m_cap, c->c_magcap);
 }
@@ -211,6 +226,7 @@ surrender(struct cache *c, struct magpair *mp)
 static void
 set_loose(struct slot *me, struct cache *c, void *p)
 {
+	ASSERT(arena_backed(p, c->c_size));
 	lock_enter(me, &c->c_lock, RANK_CACHE);
 	*(void **)p = c->c_loose;
 	c->c_loose = p;
@@ -224,6 +240,8 @@ cache_free_slow(struct slot *me, unsigned int id, void *p)
 	struct magpair *mp = &me->sl_mag[id];
 	struct mag *m = NULL;
 
+	ASSERT(id < NCLASS);
+	ASSERT(mp->mp_loaded->m_n >= ld_rlx(&mp->mp_loaded->m_cap)); /* others only lower it */
 	if (ld_seq(&cache_root->cr_wanted) != 0) {
 		surrender(c, mp);
 		set_loose(me, c, p);
@@ -260,6 +278,7 @@ press(struct slot *s)
 {
 	bool holds = false;
 
+	ASSERT(s->sl_mag[0].mp_loaded != NULL); /* it is live: slot.h */
 	for (unsigned int id = 0; id < NCLASS; id++) {
 		holds |= squeeze(ld_rlx(&s->sl_mag[id].mp_loaded));
 		holds |= squeeze(ld_rlx(&s->sl_mag[id].mp_prev));
@@ -312,6 +331,7 @@ cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct)(voi
 
 	ASSERT(id < NCLASS && size % LINE == 0 && magcap <= MAG_MAX);
 	constructor[id] = construct;
+	ASSERT(size > 0 && magcap > 0 && construct != NULL);
 	if (c->c_size != 0) {
 		ASSERT(c->c_size == size && c->c_id == id);
 		return;
@@ -326,6 +346,7 @@ cache_setup(unsigned int id, size_t size, uint32_t magcap, void (*construct)(voi
 void
 cache_attach(struct slot *s)
 {
+	ASSERT(cache_root->cr_null.m_n == 0 && cache_root->cr_null.m_cap == 0);
 	for (unsigned int id = 0; id < NCLASS; id++) {
 		set_pair(&s->sl_mag[id], &cache_root->cr_null, &cache_root->cr_null);
 	}
@@ -334,6 +355,8 @@ cache_attach(struct slot *s)
 void
 cache_detach(struct slot *s)
 {
+	/* Invariant 2: his own, or a dead thread's. */
+	ASSERT(s == slot_tls || ld_acq(&s->sl_state) != SLOT_LIVE || slot_dead(s));
 	for (unsigned int id = 0; id < NCLASS; id++) {
 		struct cache *c = &cache_root->cr_cache[id];
 

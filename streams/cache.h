@@ -117,6 +117,7 @@ cache_alloc(struct slot *me, unsigned int id)
 {
 	struct mag *m = me->sl_mag[id].mp_loaded;
 
+	ASSERT_AT(2, me == slot_tls && m->m_n <= MAG_MAX); /* invariant 2 */
 	if (likely(m->m_n > 0))
 		return m->m_obj[--m->m_n];
 	return cache_alloc_slow(me, id);

@@ -39,6 +39,7 @@ thread_ends(void *arg)
 
 	if (s != slot_tls || s->sl_pslot != slot_proc() || ld_rlx(&s->sl_home) != NULL)
 		return;
+	ASSERT_AT(2, s->sl_nheld == 0);
 	fd_thread_ends(s);
 	cache_detach(s);
 	slot_tls = NULL;
@@ -51,6 +52,7 @@ thread_begins_in(struct proc *p, proc_chooser *claim)
 	struct slot *s;
 	int error = claim(p, carve_slot, &s);
 
+	ASSERT(slot_tls == NULL);
 	if (error != 0)
 		return error;
 	s->sl_later = NULL;
@@ -58,6 +60,8 @@ thread_begins_in(struct proc *p, proc_chooser *claim)
 	s->sl_nsigs = 0;
 	s->sl_nheld = 0;
 	cache_attach(s);
+	JITTER();
+	slot_live(s);
 	slot_tls = s;
 	pthread_setspecific(key, s);
 	return 0;
@@ -105,6 +109,7 @@ proc_make(uint32_t i)
 {
 	struct proc *p = slot_procat(i), *none = NULL;
 
+	ASSERT(i > 0 && i < NPROC && (p == NULL || p->pr_id == i));
 	if (p != NULL)
 		return p;
 	p = arena_carve(sizeof(*p), LINE);
@@ -118,6 +123,7 @@ proc_make(uint32_t i)
 void
 proc_begin(struct proc *p)
 {
+	ASSERT(ld_rlx(&p->pr_state) == PROC_EMBRYO);
 	for (uint32_t old = ld_rlx(&slot_root->sr_ptop);
 	     old <= p->pr_id && !cas(&slot_root->sr_ptop, &old, p->pr_id + 1);)
 		;

@@ -54,6 +54,7 @@ next_key(const struct slot *s)
 {
 	uint32_t life = (ld_rlx(&s->sl_key) >> SLOT_BITS) + 1;
 
+	ASSERT(s->sl_id > 0 && s->sl_id < NSLOT); /* number 0 is nobody */
 	return ((life & 0x1fffff) != 0 ? life & 0x1fffff : 1) << SLOT_BITS | s->sl_id;
 }
 
@@ -63,6 +64,7 @@ slot_stopped(const struct slot *s, int64_t *since)
 	int64_t now = plat_now();
 	char state;
 
+	ASSERT(s != slot_tls && *since >= 0);
 	if (*since == 0)
 		*since = now;
 	if (now - *since < (int64_t)STOPPED_MS * 1000000)
@@ -86,6 +88,7 @@ hold_life(struct slot *s)
 {
 	pthread_mutexattr_t at;
 
+	ASSERT(ld_rlx(&s->sl_state) != SLOT_LIVE); /* nobody asks yet whether it is alive */
 	pthread_mutexattr_init(&at);
 	pthread_mutexattr_setpshared(&at, PTHREAD_PROCESS_SHARED);
 	pthread_mutexattr_setrobust(&at, PTHREAD_MUTEX_ROBUST);
@@ -101,6 +104,7 @@ make(uint32_t i, void *(*alloc)(size_t))
 {
 	struct slot *s = ld_acq(&slot_root->sr_slot[i]), *none = NULL;
 
+	ASSERT(i > 0 && i < NSLOT);
 	if (s != NULL)
 		return s;
 	s = alloc(sizeof(*s));
@@ -119,6 +123,7 @@ raise_top(uint32_t *top, uint32_t to)
 {
 	uint32_t old = ld_rlx(top);
 
+	ASSERT(to <= NSLOT);
 	while (old < to && !cas(top, &old, to))
 		;
 }
@@ -134,6 +139,14 @@ begin(struct slot *s, struct proc *p)
 	st_rel(&s->sl_key, next_key(s));
 	st_rlx(&s->sl_sleep, 0u);
 	st_rlx(&s->sl_fd, -1);
+}
+
+void
+slot_live(struct slot *s)
+{
+	ASSERT(s->sl_pslot != NULL && ld_rlx(&s->sl_state) == SLOT_CLAIM(s->sl_pslot));
+	ASSERT(ld_rlx(&s->sl_home) == NULL && ld_rlx(&s->sl_visiting) == NULL);
+	ASSERT(s->sl_nheld == 0 && s->sl_later == NULL);
 	st_rel(&s->sl_state, SLOT_LIVE);
 	raise_top(&slot_root->sr_top, s->sl_id + 1);
 }
@@ -173,6 +186,9 @@ slot_claim_last(struct proc *p, void *(*alloc)(size_t), struct slot **sp)
 void
 slot_release(struct slot *s)
 {
+	ASSERT(s == slot_tls || slot_tls == NULL);
+	ASSERT(ld_rlx(&s->sl_state) == SLOT_LIVE && ld_rlx(&s->sl_visiting) == NULL);
+	ASSERT_AT(2, s->sl_nheld == 0);
 	ASSERT(ld_rlx(&s->sl_home) == NULL);
 	st_rel(&s->sl_state, SLOT_CLAIM(s->sl_pslot));
 	st_rel(&s->sl_pslot, NULL);
@@ -190,6 +206,8 @@ slot_takedead(struct slot *s, uint32_t key)
 void
 slot_bury(struct slot *s)
 {
+	ASSERT(s != slot_tls);
+	IMPLY(ld_acq(&s->sl_state) == SLOT_LIVE, slot_dead(s));
 	st_rel(&s->sl_home, NULL);
 	st_rel(&s->sl_visiting, NULL);
 	for (int i = 0; i < HANDS; i++)

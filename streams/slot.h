@@ -114,6 +114,11 @@ struct proc {
 	uint32_t pr_sigover;	/* A  those that found no room, by SIGDUE_* */
 } LINE_ALIGNED;
 
+/*
+ * Who is LIVE or DYING is counted in sr_live: before he is, and until after he is
+ * FREE.  So whoever is killed in between leaves it too high, never too low: who
+ * believes that he is alone keeps memory that others cannot see.
+ */
 enum { PROC_FREE, PROC_EMBRYO, PROC_LIVE, PROC_DYING };
 
 /*
@@ -129,7 +134,7 @@ enum { FORK_UNKNOWN, FORK_NOTYET, FORK_HELD };
 struct slot_root {
 	uint32_t sr_top;	/* A  one more than the highest thread slot used */
 	uint32_t sr_ptop;	/* A  the same for processes */
-	uint32_t sr_live;	/* A  processes taking part */
+	uint32_t sr_live;	/* A  processes taking part: see PROC_* */
 	uint32_t sr_deaths;	/* A  deaths noticed */
 	uint32_t sr_groups;	/* A  a process group was registered for signals */
 	uint32_t sr_named;	/* C  1: others may join at any time */
@@ -220,7 +225,11 @@ void proc_ring(struct proc *p);
 
 /*
  * Claim a free thread slot for the calling thread of process p; alloc makes
- * memory for a new one.  0 or EAGAIN (all in use), ENOMEM.
+ * memory for a new one.  0 or EAGAIN (all in use), ENOMEM.  Then furnish it, and
+ * slot_live.
+ *
+ *   invariant: a slot in state SLOT_LIVE has its magazines: others look into them
+ *   (cache_want, and who buries its thread).
  */
 int slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp);
 /*
@@ -228,10 +237,13 @@ int slot_claim(struct proc *p, void *(*alloc)(size_t), struct slot **sp);
  * taken by the dead; nobody else being there, it is free, or its thread is dead.
  */
 int slot_claim_last(struct proc *p, void *(*alloc)(size_t), struct slot **sp);
+/* It is furnished (cache_attach): others count on it from now on. */
+void slot_live(struct slot *s);
 /* How many slots of n there are for everybody. */
 INLINE uint32_t
 slot_most(uint32_t n)
 {
+	ASSERT(slot_root->sr_named <= 1);
 	return n - slot_root->sr_named;
 }
 /* Give the calling thread's slot back. */
