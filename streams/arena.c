@@ -78,6 +78,7 @@ arena_fd_regain(void)
 		return false;
 	if (!arena_fd_ours() && ((fd = inst_reopen()) >= 0 || (fd = borrow(mine)) >= 0)) {
 		st_rlx(&arena_fdnum, fd);
+		ASSERT(mine->pr_id > 0 && mine->pr_id < NPROC); /* byte 0 is the gate's */
 		st_rlx(&mine->pr_arenafd, fd);
 		plat_lockrec(fd, (off_t)mine->pr_id);
 	}
@@ -126,6 +127,7 @@ map(int fd, size_t want)
 	}
 	if (error != 0)
 		return error == ENOMEM ? ENOMEM : EADDRINUSE;
+	IMPLY(named, p == ARENA_BASE);
 	arena = p;
 	arena_size = want;
 	return 0;
@@ -151,6 +153,7 @@ format(const char *name)
 	struct insthead *ih = &arena->ar_head;
 	int error;
 
+	ASSERT(arena_cap <= arena_size && arena_size % 4096 == 0 && arena_cap % 4096 == 0);
 	if (plat_valgrind())
 		first = arena_size;
 	error = plat_grow(arena_fdnum, 0, (off_t)first);
@@ -179,6 +182,7 @@ format(const char *name)
 static int
 adopt(int fd, bool has_name)
 {
+	ASSERT(arena == NULL); /* one in a process */
 	named = has_name;
 	growth_error = 0;
 	arena_fdnum = fd;
@@ -224,6 +228,7 @@ arena_join(int fd, const struct insthead *ih)
 		return error;
 	}
 	plat_dump(arena, arena_size, false);
+	ASSERT(arena_cap <= arena_size);
 	plat_dump(arena, ld_acq(&arena->ar_committed), true);
 	return 0;
 }
@@ -231,6 +236,7 @@ arena_join(int fd, const struct insthead *ih)
 void
 arena_seal(void)
 {
+	ASSERT(arena->ar_head.ih_sum == 0 && slot_root != NULL);
 	arena->ar_head.ih_sum = inst_sum(&arena->ar_head);
 }
 
@@ -272,6 +278,7 @@ grow(size_t end)
 		to = arena_cap;
 	if (to <= old)
 		return true;
+	ASSERT(end <= to && to <= arena_cap && arena_cap <= arena_size); /* invariant 1 */
 	error = plat_grow(arena_fd(), (off_t)old, (off_t)to);
 	if (error != 0) {
 		st_rlx(&growth_error, error);
@@ -280,6 +287,7 @@ grow(size_t end)
 	plat_dump((char *)arena + old, to - old, true);
 	while (old < to && !cas(&arena->ar_committed, &old, to))
 		;
+	ASSERT(ld_acq(&arena->ar_committed) >= end);
 	return true;
 }
 
@@ -297,6 +305,8 @@ arena_carve(size_t size, size_t align)
 			return NULL;
 		}
 	} while (!cas(&arena->ar_brk, &old, start + size));
+	ASSERT(start >= 2 * INST_PAGE && start % align == 0);
+	ASSERT(start + size <= ld_acq(&arena->ar_committed)); /* invariant 1 */
 	return (char *)arena + start;
 }
 
@@ -305,6 +315,7 @@ arena_root_make(enum arena_root which, size_t size)
 {
 	void *root = arena_carve(size, LINE);
 
+	ASSERT(which < ROOTS);
 	ASSERT(arena->ar_head.ih_root[which] == 0);
 	arena->ar_head.ih_root[which] = (uintptr_t)root;
 	return root;
@@ -313,6 +324,7 @@ arena_root_make(enum arena_root which, size_t size)
 void *
 arena_root(enum arena_root which)
 {
+	ASSERT(which < ROOTS);
 	ASSERT(arena->ar_head.ih_root[which] != 0);
 	return (void *)(uintptr_t)arena->ar_head.ih_root[which];
 }

@@ -19,7 +19,8 @@
  * stays with the heap class or cache it came from.
  *
  *   invariant 1: ar_brk <= ar_committed <= arena_cap <= arena_size, and every byte
- *   below ar_committed is backed by the file: touching it cannot fault.
+ *   below ar_committed is backed by the file: touching it cannot fault.  (Under
+ *   valgrind all of arena_size is committed at once, whatever the cap.)
  *   invariant 2: who is a member reads the header page never again: what he needs
  *   of it he has copied, so that scribbling over it harms only who comes later.
  */

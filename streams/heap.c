@@ -111,6 +111,8 @@ cut(struct heap_class *hc)
 	void *p;
 
 	LOCK_HELD(&hc->hc_lock);
+	EQUIV(hc->hc_piece == NULL, hc->hc_end == NULL);
+	ASSERT(hc->hc_piece <= hc->hc_end);
 	if (hc->hc_piece == NULL || hc->hc_size > (size_t)(hc->hc_end - hc->hc_piece)) {
 		size_t n = hc->hc_piecesize < hc->hc_size ? hc->hc_size : hc->hc_piecesize;
 		char *piece = arena_carve(n, LINE);
@@ -124,9 +126,23 @@ cut(struct heap_class *hc)
 		hc->hc_end = piece + n;
 	}
 	p = hc->hc_piece;
+	ASSERT(arena_backed(p, hc->hc_size));
 	hc->hc_piece += hc->hc_size;
 	unmark(p, false);
 	return p;
+}
+
+/* Another thread found a piece since this one did not: its objects are not to be lost. */
+static void
+cut_up(struct heap_class *hc)
+{
+	while (hc->hc_piece != NULL && hc->hc_size <= (size_t)(hc->hc_end - hc->hc_piece)) {
+		void *p = cut(hc);
+
+		mark_free(p);
+		*(void **)p = hc->hc_free;
+		st_rel(&hc->hc_free, p);
+	}
 }
 
 /*
@@ -149,7 +165,8 @@ borrow(struct slot *me, struct heap_class *hc)
 		if (p == NULL)
 			continue;
 		lock_enter(me, &hc->hc_lock, RANK_HEAP);
-		/* What is left of the old piece is less than an object. */
+		cut_up(hc);
+		ASSERT(from->hc_size > hc->hc_size);
 		hc->hc_piece = p;
 		hc->hc_end = (char *)p + from->hc_size;
 		p = cut(hc);
@@ -170,8 +187,10 @@ heap_alloc(size_t size)
 	if (unlikely(me == NULL || size == 0 || size > HEAP_MAX || heap_fails()))
 		return NULL;
 	hc = &heap[class_of(size)];
+	ASSERT(hc < heap + NHEAP && hc->hc_size >= size);
 	lock_enter(me, &hc->hc_lock, RANK_HEAP);
 	p = hc->hc_free;
+	IMPLY(p != NULL, arena_backed(p, hc->hc_size));
 	if (likely(p != NULL)) {
 		st_rlx(&hc->hc_free, *(void **)p);
 		unmark(p, true);
@@ -204,6 +223,7 @@ heap_free(void *p, size_t size)
 		return;
 	ASSERT(arena_has(p) && ((uintptr_t)p & (LINE - 1)) == 0);
 	hc = &heap[class_of(size)];
+	ASSERT_AT(2, arena_backed(p, hc->hc_size));
 	lock_enter(me, &hc->hc_lock, RANK_HEAP);
 	ASSERT(hc->hc_inuse > 0);
 	mark_free(p);
@@ -220,6 +240,7 @@ heap_salvage(uint32_t *word)
 	size_t lost = (size_t)(hc->hc_end - hc->hc_piece);
 
 	LOCK_HELD(word);
+	ASSERT(hc >= heap && hc < heap + NHEAP);
 	if (hc->hc_piece == NULL || lost > hc->hc_piecesize)
 		lost = hc->hc_piecesize;
 	hc->hc_piece = hc->hc_end = NULL;
