@@ -29,10 +29,25 @@ static struct {
 static void
 drop_embryo(struct proc *p)
 {
+	uint32_t mine = slot_tls->sl_key;
+
 	fd_closeall(p, false);
 	registry_forget(p);
 	st_rel(&p->pr_fork, (uint32_t)FORK_UNKNOWN);
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+	(void)cas(&p->pr_keeper, &mine, 0u); /* or nobody would bury who dies there next */
+}
+
+/* There is no child: the embryo goes, unless one claims it after all. */
+static void
+give_up(struct proc *p)
+{
+	uint32_t embryo = PROC_EMBRYO;
+
+	faa(&slot_root->sr_live, 1u); /* DYING is counted: PROC_* in slot.h */
+	if (cas(&p->pr_state, &embryo, (uint32_t)PROC_DYING))
+		drop_embryo(p);
+	fas(&slot_root->sr_live, 1u);
 }
 
 /* A process slot for the child, with what it inherits; NULL: it will have no streams. */
@@ -67,6 +82,7 @@ make_embryo(void)
 static void
 hold_embryo(struct proc *p)
 {
+	ASSERT(ld_rlx(&p->pr_state) == PROC_EMBRYO && ld_rlx(&p->pr_fork) == FORK_NOTYET);
 	forking.hold = arena_fd_ours() ? plat_holdrec(arena_fd(), EMBRYO_BYTE(p)) : -1;
 	CRASH_POINT();
 	st_rel(&p->pr_fork, (uint32_t)(forking.hold >= 0 ? FORK_HELD : FORK_UNKNOWN));
@@ -130,11 +146,9 @@ fork_parent(void)
 	struct proc *p = forking.embryo;
 
 	if (p != NULL) {
-		uint32_t embryo = PROC_EMBRYO;
-
 		plat_close(forking.claim[1]);
-		if (!claimed(p) && cas(&p->pr_state, &embryo, (uint32_t)PROC_DYING))
-			drop_embryo(p);
+		if (!claimed(p))
+			give_up(p);
 		plat_close(forking.claim[0]);
 		let_go(slot_proc());
 		helper_poke();

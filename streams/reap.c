@@ -88,6 +88,8 @@ bury(struct proc *p)
 {
 	uint32_t mine = slot_tls->sl_key;
 
+	ASSERT(ld_rlx(&p->pr_state) == PROC_DYING && ld_rlx(&p->pr_keeper) == mine);
+	ASSERT(p != slot_tls->sl_pslot && ld_rlx(&slot_root->sr_live) > 0);
 	bury_threads(p);
 	fd_closeall(p, false);
 	htrace_bury(p);
@@ -108,11 +110,15 @@ bury(struct proc *p)
 static bool
 keep(struct slot *me, struct proc *p, uint32_t keeper, uint32_t from)
 {
+	ASSERT(me == slot_tls && p != me->sl_pslot);
+	NO_LOCK_HELD();
 	if ((keeper != 0 && !slot_gone(keeper)) || !cas(&p->pr_keeper, &keeper, me->sl_key))
 		return false;
 	CRASH_POINT();
-	if (cas(&p->pr_state, &from, (uint32_t)PROC_DYING))
+	if (cas(&p->pr_state, &from, (uint32_t)PROC_DYING)) {
+		CRASH_POINT();
 		return true;
+	}
 	keeper = me->sl_key;
 	(void)cas(&p->pr_keeper, &keeper, 0u);
 	return false;
@@ -158,6 +164,7 @@ claim_orphan(struct slot *me, struct proc *p)
 	static uint32_t life[NPROC]; /* of what since was noted */
 	uint32_t keeper = ld_seq(&p->pr_keeper);
 
+	ASSERT(p->pr_id > 0 && p->pr_id < NPROC);
 	if (ld_seq(&p->pr_state) != PROC_EMBRYO || !slot_gone(keeper)) {
 		st_rlx(&since[p->pr_id], (int64_t)0);
 		return false;
@@ -167,12 +174,14 @@ claim_orphan(struct slot *me, struct proc *p)
 		st_rlx(&since[p->pr_id], plat_now());
 	}
 	/* Where nobody knows, a while; where the byte is locked, a child comes or dies. */
-	if ((!is_childless(p) && (ld_seq(&p->pr_fork) == FORK_HELD ||
-		    plat_now() - ld_rlx(&since[p->pr_id]) < ORPHAN_NS)) ||
-	    !keep(me, p, keeper, PROC_EMBRYO))
+	if (!is_childless(p) && (ld_seq(&p->pr_fork) == FORK_HELD ||
+		    plat_now() - ld_rlx(&since[p->pr_id]) < ORPHAN_NS))
 		return false;
 	faa(&slot_root->sr_live, 1u); /* bury() takes it back */
-	return true;
+	if (keep(me, p, keeper, PROC_EMBRYO))
+		return true;
+	fas(&slot_root->sr_live, 1u);
+	return false;
 }
 
 int
@@ -182,6 +191,7 @@ reap_scan(void)
 	struct slot *me = slot_self();
 	int n = 0;
 
+	NO_LOCK_HELD();
 	if (me == NULL)
 		return 0;
 	for (uint32_t i = 1; i < top; i++) {
