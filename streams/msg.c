@@ -40,6 +40,7 @@ each(mblk_t *mp, mblk_t *(*one)(mblk_t *))
 			freemsg(first);
 			return NULL;
 		}
+		ASSERT(bp->b_cont == NULL);
 		*link = bp;
 		link = &bp->b_cont;
 	}
@@ -61,8 +62,10 @@ copyb(mblk_t *bp)
 	size_t n = (size_t)(bp->b_wptr - bp->b_rptr);
 	mblk_t *mp = allocb(room, BPRI_MED);
 
+	ASSERT(ld_rlx(&dp->db_ref) > 0 && off + n <= room);
 	if (mp == NULL)
 		return NULL;
+	ASSERT((size_t)(mp->b_datap->db_lim - mp->b_rptr) >= room);
 	mp->b_rptr += off;
 	mp->b_wptr = mp->b_rptr + n;
 	memcpy(mp->b_rptr, bp->b_rptr, n);

@@ -97,6 +97,7 @@ void msg_ext_unlock(void);
 INLINE void
 msg_weigh(const mblk_t *mp, size_t *bytes, size_t *blocks)
 {
+	ASSERT_AT(2, mp->b_rptr <= mp->b_wptr);
 	*bytes = (size_t)(mp->b_wptr - mp->b_rptr);
 	*blocks = 1;
 	while (unlikely((mp = mp->b_cont) != NULL)) {

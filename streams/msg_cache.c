@@ -45,6 +45,7 @@ class_of(size_t size)
 static size_t
 room_of(unsigned int class)
 {
+	ASSERT(class >= CLASS_FAST && class <= CLASS_TOP);
 	return class == CLASS_FAST ? FASTBUF : (size_t)64 << class;
 }
 
@@ -55,6 +56,7 @@ construct(mblk_t *mp, unsigned int class)
 {
 	dblk_t *dp = own(mp);
 
+	ASSERT(class >= CLASS_FAST && class <= CLASS_TOP);
 	mp->b_datap = dp;
 	mp->b_kind = KIND_BLOCK;
 	dp->db_base = (unsigned char *)mp + (class == CLASS_FAST ? BLK_HDR + sizeof(*dp) : BLK_DATA);
@@ -114,6 +116,7 @@ msg_init(void)
 INLINE void
 fresh(mblk_t *mp, dblk_t *dp)
 {
+	ASSERT(dp->db_flags == 0 && mp->b_kind == KIND_BLOCK); /* invariant 2 */
 	mp->b_next = mp->b_prev = mp->b_cont = NULL;
 	mp->b_rptr = mp->b_wptr = dp->db_base;
 	mp->b_band = 0;
@@ -151,6 +154,8 @@ allocb(size_t size, unsigned int pri)
 		return NULL;
 	ASSERT(mp->b_datap == own(mp) && ld_rlx(&own(mp)->db_parts) == 1);
 	ASSERT(ld_rlx(&own(mp)->db_ref) == 0 || !DEBUG_ON(1));
+	ASSERT(own(mp)->db_class == class_of(size) &&
+		(size_t)(own(mp)->db_lim - own(mp)->db_base) >= size);
 	fresh(mp, own(mp));
 	return mp;
 }
@@ -161,6 +166,8 @@ msg_wrap(unsigned char *buf, size_t size, unsigned int flags, uintptr_t frtn)
 	mblk_t *mp = allocb(0, BPRI_MED);
 	dblk_t *dp;
 
+	ASSERT(buf != NULL && flags <= (DB_EXT | DB_HEAP | DB_PASS));
+	ASSERT(!(flags & DB_HEAP) || !(flags & DB_EXT)); /* one owner */
 	if (mp == NULL)
 		return NULL;
 	dp = own(mp);
@@ -195,6 +202,7 @@ object_free(struct slot *me, dblk_t *dp)
 {
 	mblk_t *mp = header_of(dp);
 
+	ASSERT(mp->b_kind == KIND_BLOCK && ld_rlx(&dp->db_ref) <= 1); /* nobody else's */
 	construct(mp, dp->db_class);
 	mp->b_owner = me->sl_id;
 	cache_free(me, dp->db_class, mp);
@@ -204,6 +212,8 @@ object_free(struct slot *me, dblk_t *dp)
 static void
 part_rele(struct slot *me, dblk_t *dp)
 {
+	ASSERT((ld_rlx(&dp->db_parts) & ~PARTS_SLOW) > 0 &&
+		(ld_rlx(&dp->db_parts) & ~PARTS_SLOW) <= 2);
 	if (ld_acq(&dp->db_parts) == 1 || fas(&dp->db_parts, (unsigned char)1) == 1)
 		object_free(me, dp);
 }
@@ -213,6 +223,8 @@ data_rele(struct slot *me, dblk_t *dp)
 {
 	if (ld_acq(&dp->db_ref) != 1 && fas(&dp->db_ref, 1u) != 1)
 		return;
+	EQUIV(dp->db_flags != 0, ld_rlx(&dp->db_parts) & PARTS_SLOW);
+	ASSERT(dp->db_base <= dp->db_lim);
 	if (dp->db_flags & DB_HEAP)
 		heap_free(dp->db_base, (size_t)(dp->db_lim - dp->db_base));
 	if (dp->db_flags & DB_EXT)
@@ -231,6 +243,7 @@ free_slow(struct slot *me, mblk_t *mp)
 	bool bare = mp->b_kind == KIND_BARE, detached = !bare && own(mp) != dp;
 
 	ASSERT(ld_rlx(&dp->db_ref) > 0);
+	ASSERT(mp->b_kind == KIND_BARE || mp->b_kind == KIND_BLOCK);
 	if (bare) {
 		poison(me, mp, NULL);
 		cache_free(me, CLASS_HDR, mp);
@@ -249,6 +262,7 @@ freeb(mblk_t *mp)
 	if (unlikely(me == NULL))
 		return;
 	if (likely(dp == own(mp) && ld_acq(&dp->db_ref) == 1 && ld_rlx(&dp->db_parts) == 1)) {
+		ASSERT(mp->b_kind == KIND_BLOCK && dp->db_flags == 0);
 		poison(me, mp, dp);
 		cache_free(me, dp->db_class, mp);
 		return;
@@ -269,6 +283,7 @@ dupb(mblk_t *bp)
 	mp = cache_alloc(me, CLASS_HDR);
 	if (unlikely(mp == NULL))
 		return NULL;
+	ASSERT(mp->b_kind == KIND_BARE);
 	mp->b_next = mp->b_prev = mp->b_cont = NULL;
 	mp->b_rptr = bp->b_rptr;
 	mp->b_wptr = bp->b_wptr;
@@ -276,6 +291,7 @@ dupb(mblk_t *bp)
 	mp->b_band = bp->b_band;
 	mp->b_flag = bp->b_flag;
 	ASSERT(ld_rlx(&bp->b_datap->db_ref) > 0);
+	ASSERT(ld_rlx(&bp->b_datap->db_ref) < UINT32_MAX); /* it does not wrap */
 	faa(&bp->b_datap->db_ref, 1u);
 	return mp;
 }
@@ -284,12 +300,14 @@ dupb(mblk_t *bp)
 static void
 set_data(mblk_t *mp, dblk_t *dp)
 {
+	ASSERT(mp->b_kind == KIND_BARE || mp->b_kind == KIND_BLOCK);
 	if (mp->b_kind == KIND_BLOCK && own(mp) == mp->b_datap)
 		faa(&own(mp)->db_parts, (unsigned char)1);
 	else if (mp->b_kind == KIND_BLOCK && own(mp) == dp)
 		fas(&dp->db_parts, (unsigned char)1);
 	mp->b_datap = dp;
 	ASSERT(ld_rlx(&dp->db_ref) > 0);
+	IMPLY(mp->b_kind == KIND_BLOCK && own(mp) != dp, ld_rlx(&own(mp)->db_parts) > 0);
 }
 
 void
@@ -297,6 +315,7 @@ msg_swapdata(mblk_t *a, mblk_t *b)
 {
 	dblk_t *da = a->b_datap;
 
+	ASSERT(a != b);
 	set_data(a, b->b_datap);
 	set_data(b, da);
 }

@@ -49,6 +49,7 @@ header_new(dblk_t *dp)
 
 	if (mp == NULL)
 		return NULL;
+	ASSERT(ld_rlx(&dp->db_ref) > 0);
 	mp->b_next = mp->b_prev = mp->b_cont = NULL;
 	mp->b_rptr = mp->b_wptr = dp->db_base;
 	mp->b_datap = dp;
@@ -65,6 +66,8 @@ msg_wrap(unsigned char *buf, size_t size, unsigned int flags, uintptr_t frtn)
 	dblk_t *dp = blk_alloc(sizeof(*dp));
 	mblk_t *mp;
 
+	ASSERT(buf != NULL && flags <= (DB_EXT | DB_HEAP | DB_PASS));
+	ASSERT(!(flags & DB_HEAP) || !(flags & DB_EXT)); /* one owner */
 	if (dp == NULL)
 		return NULL;
 	dp->db_base = buf;
@@ -107,6 +110,7 @@ freeb(mblk_t *mp)
 	if (unlikely(slot_self() == NULL))
 		return;
 	ASSERT(ld_rlx(&dp->db_ref) > 0);
+	ASSERT(dp->db_base <= dp->db_lim && mp->b_kind == KIND_BARE);
 	blk_free(mp, sizeof(*mp));
 	if (ld_acq(&dp->db_ref) != 1 && fas(&dp->db_ref, 1u) != 1)
 		return;
@@ -134,6 +138,7 @@ dupb(mblk_t *bp)
 	mp->b_wptr = bp->b_wptr;
 	mp->b_band = bp->b_band;
 	mp->b_flag = bp->b_flag;
+	ASSERT(ld_rlx(&bp->b_datap->db_ref) < UINT32_MAX); /* it does not wrap */
 	faa(&bp->b_datap->db_ref, 1u);
 	return mp;
 }
@@ -143,6 +148,7 @@ msg_swapdata(mblk_t *a, mblk_t *b)
 {
 	dblk_t *da = a->b_datap;
 
+	ASSERT(a != b && a->b_datap != NULL && b->b_datap != NULL);
 	a->b_datap = b->b_datap;
 	b->b_datap = da;
 }

@@ -9,6 +9,7 @@
  */
 #include "msg.h"
 #include "arena.h"
+#include "lock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -44,6 +45,7 @@ table_put(frtn_t *frtn)
 		table.slot = more;
 		table.n = n;
 	}
+	ASSERT(table.free < table.n);
 	i = table.free;
 	table.free = (size_t)table.slot[i];
 	table.slot[i] = frtn;
@@ -57,6 +59,8 @@ table_take(size_t i)
 	frtn_t *frtn;
 
 	pthread_mutex_lock(&table.lock);
+	/* In use: a pointer, which no number of a free one can be. */
+	ASSERT(i > 0 && i < table.n && (size_t)table.slot[i] >= table.n);
 	frtn = table.slot[i];
 	table.slot[i] = (frtn_t *)table.free;
 	table.free = i;
@@ -68,6 +72,7 @@ table_take(size_t i)
 static uintptr_t
 owner_of(const struct proc *p)
 {
+	ASSERT(p->pr_id > 0 && p->pr_id < NPROC);
 	return (uintptr_t)(uint16_t)ld_rlx(&p->pr_life) << 48 | (uintptr_t)p->pr_id << 32;
 }
 
@@ -78,6 +83,7 @@ msg_ext_wrap(unsigned char *buf, size_t size, unsigned int flags, frtn_t *frtn)
 	size_t i = me != NULL ? table_put(frtn) : 0;
 	mblk_t *mp;
 
+	ASSERT(frtn != NULL && frtn->free_func != NULL);
 	if (i == 0)
 		return NULL;
 	mp = msg_wrap(buf, size, DB_EXT | flags, owner_of(me->sl_pslot) | i);
@@ -138,6 +144,8 @@ leave_for(uintptr_t owner, uint32_t index)
 	struct proc *p = slot_procat((uint32_t)(owner >> 32) & 0xffff);
 	uint32_t at;
 
+	ASSERT(index != 0);
+	NO_LOCK_HELD(); /* it may have to wait until there is room */
 	if (p == NULL)
 		return;
 	for (at = 0; ld_acq(&p->pr_state) == PROC_LIVE && owner_of(p) == owner;
@@ -160,6 +168,7 @@ msg_ext_free(dblk_t *dp)
 	uint32_t index = (uint32_t)dp->db_frtn;
 	frtn_t *frtn;
 
+	ASSERT((dp->db_flags & DB_EXT) && ld_rlx(&dp->db_ref) <= 1);
 	if (owner != owner_of(slot_tls->sl_pslot)) {
 		leave_for(owner, index);
 		return;

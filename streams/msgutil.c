@@ -7,6 +7,7 @@
 static size_t
 len_of(const mblk_t *bp)
 {
+	ASSERT_AT(2, bp->b_rptr <= bp->b_wptr);
 	return (size_t)(bp->b_wptr - bp->b_rptr);
 }
 
@@ -85,6 +86,7 @@ gather(mblk_t *bp, mblk_t *mp, size_t len)
 	while (len > 0) {
 		size_t n = len_of(mp) < len ? len_of(mp) : len;
 
+		ASSERT(n <= (size_t)(bp->b_datap->db_lim - bp->b_wptr));
 		memcpy(bp->b_wptr, mp->b_rptr, n);
 		bp->b_wptr += n;
 		mp->b_rptr += n;
@@ -123,6 +125,7 @@ pullupmsg(mblk_t *mp, ssize_t len)
 	bp = allocb(want, BPRI_MED);
 	if (bp == NULL)
 		return 0;
+	ASSERT(ld_rlx(&bp->b_datap->db_ref) == 1 && bp->b_cont == NULL);
 	/* bp's header carries the old data away; mp keeps its identity. */
 	bp->b_datap->db_type = msg_type(mp);
 	msg_swapdata(mp, bp);
@@ -131,6 +134,8 @@ pullupmsg(mblk_t *mp, ssize_t len)
 	bp->b_cont = mp->b_cont;
 	mp->b_rptr = mp->b_wptr = mp->b_datap->db_base;
 	mp->b_cont = gather(mp, bp, want);
+	ASSERT((size_t)(mp->b_wptr - mp->b_rptr) == want);
+	ASSERT_AT(3, msg_valid(mp));
 	return 1;
 }
 
@@ -152,6 +157,7 @@ msgpullup(mblk_t *mp, ssize_t len)
 	while (want > 0) {
 		size_t n = len_of(mp) < want ? len_of(mp) : want;
 
+		ASSERT(n <= (size_t)(bp->b_datap->db_lim - bp->b_wptr));
 		memcpy(bp->b_wptr, mp->b_rptr, n);
 		bp->b_wptr += n;
 		want -= n;
