@@ -23,6 +23,8 @@ append(queue_t *q, qband_t *qb)
 {
 	qband_t **link = &q->q_bandp;
 
+	LOCK_HELD(&q->q_lock);
+	IMPLY(q->q_nband > 0, q->q_bandp != NULL);
 	while (*link != NULL)
 		link = &(*link)->qb_next;
 	qb->qb_hiwat = q->q_hiwat;
@@ -36,6 +38,7 @@ band_reserve(queue_t *q, unsigned int n)
 {
 	struct slot *me = slot_self();
 
+	ASSERT(n <= 255 && me != NULL);
 	while (ld_acq(&q->q_nband) < n) {
 		qband_t *qb = heap_zalloc(sizeof(*qb));
 
@@ -56,13 +59,15 @@ void
 band_freeall(queue_t *q)
 {
 	qband_t *qb = q->q_bandp;
+	unsigned int n = 0;
 
-	while (qb != NULL) {
+	for (; qb != NULL; n++) {
 		qband_t *next = qb->qb_next;
 
 		heap_free(qb, sizeof(*qb));
 		qb = next;
 	}
+	ASSERT(n >= q->q_nband); /* more, where a thread was killed in append() */
 	q->q_bandp = NULL;
 	q->q_nband = 0;
 }
@@ -72,6 +77,7 @@ band_add(qband_t *qb, size_t bytes, size_t blocks)
 {
 	qb->qb_count += bytes;
 	qb->qb_blocks += blocks;
+	ASSERT(qb->qb_count >= bytes && qb->qb_blocks >= blocks && blocks > 0);
 	if (qb->qb_count >= qb->qb_hiwat || qb->qb_blocks >= qb->qb_hiwat)
 		qb->qb_flag |= QB_FULL;
 }
@@ -82,6 +88,7 @@ band_sub(qband_t *qb, size_t bytes, size_t blocks)
 	ASSERT(qb->qb_count >= bytes && qb->qb_blocks >= blocks);
 	qb->qb_count -= bytes;
 	qb->qb_blocks -= blocks;
+	IMPLY(qb->qb_blocks == 0, qb->qb_count == 0);
 	if (qb->qb_count < qb->qb_hiwat && qb->qb_blocks < qb->qb_hiwat)
 		qb->qb_flag &= ~(unsigned int)QB_FULL;
 	if (!(qb->qb_flag & QB_WANTW) || !flow_low(qb->qb_count, qb->qb_blocks, qb->qb_lowat))

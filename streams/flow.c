@@ -31,6 +31,7 @@ roomy(queue_t *q, size_t gotb, size_t gotn)
 	size_t hiwat = ld_rlx(&q->q_hiwat);
 
 	ASSERT(q->q_kind & QK_HEADR);
+	ASSERT((ssize_t)(putb - gotb) >= 0 && (ssize_t)(putn - gotn) >= 0);
 	return putb - gotb < hiwat && putn - gotn < hiwat;
 }
 
@@ -72,6 +73,7 @@ band_room(queue_t *q, unsigned char band)
 		return true;
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
 	qb = band_find(q, band);
+	ASSERT(qb != NULL); /* bands stay */
 	if (qb != NULL && (qb->qb_flag & QB_FULL)) {
 		qb->qb_flag |= QB_WANTW; /* F1..F3 in one */
 		room = false;
@@ -86,6 +88,7 @@ queue_room(queue_t *q)
 	struct slot *me;
 	bool room;
 
+	ASSERT(!(q->q_kind & QK_HEADR)); /* which has no QFULL */
 	if (!(ld_acq(&q->q_flag) & QFULL))
 		return true;
 	me = slot_self();
@@ -109,7 +112,9 @@ parked_over(queue_t *q, const queue_t *dest)
 {
 	size_t bytes = 0, blocks = 0, hiwat = ld_rlx(&dest->q_hiwat);
 
+	ASSERT(q->q_kind & QK_PERIM);
 	for (;; q = q->q_next) {
+		ASSERT(q == dest || q->q_next != NULL); /* q_nfsrv lies ahead: plumb_resolve */
 		bytes += ld_seq(&q->q_pbytes);
 		blocks += ld_seq(&q->q_pblocks);
 		if (q == dest)
@@ -136,6 +141,7 @@ flow_unparked(queue_t *q)
 {
 	size_t lowat = ld_rlx(&q->q_nfsrv->q_lowat);
 
+	NO_LOCK_HELD();
 	JITTER();
 	if (ld_seq(&q->q_pwant) != 0 &&
 	    flow_low(ld_seq(&q->q_pbytes), ld_seq(&q->q_pblocks), lowat) &&
@@ -152,6 +158,7 @@ bcanput(queue_t *q, unsigned char band)
 		return 1;
 	dest = q->q_nfsrv;
 	IMPLY(dest != q, !(q->q_kind & QK_SRV));
+	IMPLY(dest != q, (dest->q_kind & (QK_SRV | QK_DEADEND)) || dest->q_next == NULL);
 	if (unlikely(q->q_kind & QK_PERIM) && !parked_room(q, dest))
 		return 0;
 	if (band > 0)

@@ -48,6 +48,7 @@ bytes_of(const queue_t *q)
 static int
 get_queue(queue_t *q, qfields_t what, void *val)
 {
+	LOCK_HELD(&q->q_lock);
 	switch (what) {
 	case QHIWAT:
 		*(size_t *)val = q->q_hiwat;
@@ -81,6 +82,7 @@ get_queue(queue_t *q, qfields_t what, void *val)
 static int
 get_band(const qband_t *qb, qfields_t what, void *val)
 {
+	ASSERT(qb != NULL); /* band_reserve() saw to it */
 	switch (what) {
 	case QHIWAT:
 		*(size_t *)val = qb->qb_hiwat;
@@ -124,6 +126,7 @@ strqget(queue_t *q, qfields_t what, unsigned char band, void *val)
 static int
 set_queue(queue_t *q, qfields_t what, intptr_t val)
 {
+	LOCK_HELD(&q->q_lock);
 	switch (what) {
 	case QHIWAT:
 		st_rlx(&q->q_hiwat, (size_t)val);
@@ -145,6 +148,7 @@ set_queue(queue_t *q, qfields_t what, intptr_t val)
 static int
 set_band(qband_t *qb, qfields_t what, intptr_t val)
 {
+	ASSERT(qb != NULL);
 	if (what == QHIWAT)
 		qb->qb_hiwat = (size_t)val;
 	else if (what == QLOWAT)
@@ -161,6 +165,7 @@ set_band(qband_t *qb, qfields_t what, intptr_t val)
 static bool
 judge_queue(queue_t *q)
 {
+	LOCK_HELD(&q->q_lock);
 	if (q->q_kind & QK_HEADR)
 		return false; /* its writers compare for themselves */
 	if (q->q_count >= q->q_hiwat || q->q_blocks >= q->q_hiwat) {

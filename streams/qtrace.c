@@ -14,6 +14,7 @@ qtrace_ring(const queue_t *q)
 {
 	size_t at = ld_acq(&q->q_tap);
 
+	ASSERT(at == 0 || arena_backed((char *)arena + at * LINE, sizeof(struct trace)));
 	return at == 0 ? NULL : (struct trace *)((char *)arena + at * LINE);
 }
 
@@ -46,6 +47,7 @@ sample(unsigned char *to, size_t room, const mblk_t *mp, const mblk_t *end)
 {
 	size_t done = 0;
 
+	ASSERT(room <= UCHAR_MAX);
 	for (; mp != end && done < room; mp = mp->b_cont) {
 		size_t n = (size_t)(mp->b_wptr - mp->b_rptr);
 
@@ -79,6 +81,7 @@ begin(struct ustr_event *ev, const struct trace *t, const queue_t *q, unsigned i
 {
 	const struct slot *me = slot_tls;
 
+	ASSERT(me != NULL && mp != NULL && what != 0);
 	memset(ev, 0, sizeof(*ev));
 	ev->ev_time = plat_now();
 	ev->ev_stream = t->tr_stream;
@@ -114,6 +117,7 @@ qtrace_write(struct trace *t, const queue_t *q, unsigned int what, const mblk_t 
 	ev.ev_nctl = sample(ev.ev_bytes, data != NULL ? CTL_MOST : USTR_EV_BYTES, mp, data);
 	ev.ev_ndata = sample(ev.ev_bytes + ev.ev_nctl, (size_t)USTR_EV_BYTES - ev.ev_nctl, data,
 		NULL);
+	ASSERT((unsigned int)ev.ev_nctl + ev.ev_ndata <= USTR_EV_BYTES);
 	trace_write(t, &ev);
 }
 
@@ -136,6 +140,8 @@ qtrace_got(const queue_t *q, const mblk_t *mp, size_t bytes)
 	const unsigned char *from = mp->b_rptr;
 	struct ustr_event ev;
 
+	LOCK_HELD(&q->q_rlock);
+	ASSERT(q->q_kind & QK_HEADR);
 	if (t == NULL || slot_tls == NULL)
 		return;
 	if (part) {
@@ -163,6 +169,7 @@ qtrace_got(const queue_t *q, const mblk_t *mp, size_t bytes)
 void
 qtrace_redirect(queue_t *q, bool yes)
 {
+	ASSERT(q->q_procs < QIDX_TRACED);
 	st_rlx(&q->q_traced, (unsigned char)yes);
 	st_rlx(&q->q_qidx, yes ? QIDX_TRACED : (unsigned int)q->q_procs);
 }
@@ -192,6 +199,7 @@ qtrace_note(queue_t *q)
 static void
 settle(queue_t *q, unsigned int tap)
 {
+	ASSERT(q->q_tap == 0 || tap == 0 || q->q_tap == tap); /* one stream, one ring */
 	st_rel(&q->q_tap, tap);
 	qtrace_redirect(q, tap != 0);
 	st_rlx(&q->q_flag, tap != 0 ? q->q_flag | QTRACED : q->q_flag & ~(unsigned int)QTRACED);

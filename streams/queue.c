@@ -18,6 +18,9 @@ queue_link(mblk_t **first, mblk_t **last, mblk_t *mp)
 	unsigned int class = queue_class(mp);
 	mblk_t *at;
 
+	EQUIV(*first == NULL, *last == NULL);
+	IMPLY(*last != NULL, (*last)->b_next == NULL && (*first)->b_prev == NULL);
+	ASSERT(mp != *first && mp != *last); /* not yet on it */
 	if (*last == NULL || queue_class(*last) >= class) {
 		/* Almost always: behind everything. */
 		mp->b_next = NULL;
@@ -43,6 +46,10 @@ queue_link(mblk_t **first, mblk_t **last, mblk_t *mp)
 void
 queue_unlink(mblk_t **first, mblk_t **last, mblk_t *mp)
 {
+	EQUIV(mp->b_prev == NULL, mp == *first);
+	EQUIV(mp->b_next == NULL, mp == *last);
+	IMPLY(mp->b_prev != NULL, mp->b_prev->b_next == mp);
+	IMPLY(mp->b_next != NULL, mp->b_next->b_prev == mp);
 	if (mp->b_prev != NULL)
 		mp->b_prev->b_next = mp->b_next;
 	else
@@ -62,6 +69,7 @@ band_linked(qband_t *qb, mblk_t *mp)
 {
 	unsigned int class = queue_class(mp);
 
+	ASSERT(class > 0 && class < 256);
 	if (mp->b_prev == NULL || queue_class(mp->b_prev) != class)
 		qb->qb_first = mp;
 	if (mp->b_next == NULL || queue_class(mp->b_next) != class)
@@ -74,6 +82,7 @@ band_unlinking(qband_t *qb, mblk_t *mp)
 {
 	unsigned int class = queue_class(mp);
 
+	ASSERT(qb->qb_first != NULL && qb->qb_last != NULL); /* mp at least */
 	if (qb->qb_first == mp)
 		qb->qb_first = mp->b_next != NULL && queue_class(mp->b_next) == class ?
 			mp->b_next : NULL;
@@ -88,10 +97,12 @@ count_in(queue_t *q, mblk_t *mp)
 	unsigned int class = queue_class(mp);
 	size_t bytes, blocks;
 
+	LOCK_HELD(&q->q_lock);
 	msg_weigh(mp, &bytes, &blocks);
 	if (class > 0 && class < 256) {
 		qband_t *qb = band_find(q, class);
 
+		ASSERT(qb != NULL); /* prepare() saw to it */
 		band_add(qb, bytes, blocks);
 		band_linked(qb, mp);
 		return;
@@ -112,6 +123,8 @@ due_of(queue_t *q)
 {
 	unsigned int due = 0;
 
+	LOCK_HELD(&q->q_lock);
+	ASSERT(q->q_flag & (QWANTW | QTRACED));
 	if (q->q_flag & QTRACED) {
 		due = DUE_TRACE;
 		if (ld_rlx(&q->q_tap) == 0)
@@ -130,10 +143,12 @@ take_out(queue_t *q, mblk_t *mp)
 	unsigned int class = queue_class(mp);
 	size_t bytes, blocks;
 
+	LOCK_HELD(&q->q_lock);
 	msg_weigh(mp, &bytes, &blocks);
 	if (class > 0 && class < 256) {
 		qband_t *qb = band_find(q, class);
 
+		ASSERT(qb != NULL);
 		band_unlinking(qb, mp);
 		queue_unlink(&q->q_first, &q->q_last, mp);
 		return (band_sub(qb, bytes, blocks) ? DUE_ENABLE : 0) |
@@ -143,6 +158,7 @@ take_out(queue_t *q, mblk_t *mp)
 	ASSERT(q->q_count >= bytes && q->q_blocks >= blocks);
 	st_rlx(&q->q_count, q->q_count - bytes);
 	st_rlx(&q->q_blocks, q->q_blocks - blocks);
+	IMPLY(q->q_first == NULL, q->q_count == 0 && q->q_blocks == 0);
 	if (q->q_count < q->q_hiwat && q->q_blocks < q->q_hiwat)
 		queue_clear(q, QFULL);
 	return likely(!(q->q_flag & (QWANTW | QTRACED))) ? 0 : due_of(q);
@@ -152,6 +168,8 @@ take_out(queue_t *q, mblk_t *mp)
 static NOINLINE void
 after_take(queue_t *q, const mblk_t *mp, unsigned int due)
 {
+	ASSERT(due != 0);
+	NO_LOCK_HELD();
 	if (due & DUE_TRACE)
 		qtrace(q, USTR_EV_GET, mp);
 	if (due & DUE_ENABLE)
@@ -162,6 +180,7 @@ after_take(queue_t *q, const mblk_t *mp, unsigned int due)
 static bool
 prepare(queue_t *q, mblk_t *mp)
 {
+	ASSERT_AT(3, msg_valid(mp));
 	if (msg_ispri(mp)) {
 		mp->b_band = 0;
 		return true;
@@ -173,6 +192,7 @@ prepare(queue_t *q, mblk_t *mp)
 static bool
 enables(const queue_t *q, const mblk_t *mp, bool band_counts)
 {
+	LOCK_HELD(&q->q_lock);
 	if (msg_ispri(mp))
 		return true;
 	return !(q->q_flag & QNOENB) &&
@@ -209,6 +229,7 @@ link_front(queue_t *q, mblk_t *mp)
 	unsigned int class = queue_class(mp);
 	mblk_t *at = q->q_first;
 
+	LOCK_HELD(&q->q_lock);
 	while (at != NULL && queue_class(at) > class)
 		at = at->b_next;
 	if (at == NULL) {
@@ -230,6 +251,7 @@ putbq(queue_t *q, mblk_t *mp)
 	struct slot *me = slot_self();
 	bool enable;
 
+	ASSERT(!(q->q_kind & QK_HEADR)); /* a head has two lists and two totals: head_queue.h */
 	if (me == NULL || !prepare(q, mp))
 		return 0;
 	if (unlikely(ld_rlx(&q->q_tap) != 0))
@@ -248,6 +270,7 @@ putbq(queue_t *q, mblk_t *mp)
 static bool
 queued(const queue_t *q, const mblk_t *mp)
 {
+	LOCK_HELD(&q->q_lock);
 	for (const mblk_t *at = q->q_first; at != NULL; at = at->b_next)
 		if (at == mp)
 			return true;
@@ -270,6 +293,7 @@ insertable(const queue_t *q, const mblk_t *emp, const mblk_t *mp)
 {
 	const mblk_t *before = emp != NULL ? emp->b_prev : q->q_last;
 
+	LOCK_HELD(&q->q_lock);
 	if (emp != NULL && (!queued(q, emp) || queue_class(mp) < queue_class(emp)))
 		return false;
 	return before == NULL || queue_class(before) >= queue_class(mp);
@@ -281,6 +305,7 @@ insq(queue_t *q, mblk_t *emp, mblk_t *mp)
 	struct slot *me = slot_self();
 	bool ok, enable = false;
 
+	ASSERT(!(q->q_kind & QK_HEADR));
 	if (me == NULL || !prepare(q, mp))
 		return 0;
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
@@ -335,6 +360,7 @@ getq(queue_t *q)
 	unsigned int due = 0;
 	mblk_t *mp;
 
+	ASSERT(!(q->q_kind & QK_HEADR));
 	if (unlikely(me == NULL))
 		return NULL;
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
@@ -460,6 +486,8 @@ setup(queue_t *q, struct qinit *qi, uint32_t idx, uint32_t kind)
 {
 	const struct module_info *mi = qi->qi_minfo;
 
+	ASSERT(mi != NULL && qi->qi_putp == NULL && idx < QIDX_TRACED);
+	ASSERT(!(q->q_flag & QENAB)); /* on no run list: its flags begin anew */
 	q->q_qinfo = qi;
 	q->q_procs = (unsigned short)idx;
 	q->q_kind = kind;
@@ -495,6 +523,8 @@ queue_free(queue_t *rq)
 	struct slot *me = slot_self();
 
 	queue_drain(rq);
+	ASSERT(rq->q_pfirst == NULL && rq[1].q_pfirst == NULL && rq->q_calls == NULL);
+	ASSERT(!((rq->q_flag | rq[1].q_flag) & QENAB)); /* on no run list */
 	band_freeall(rq);
 	band_freeall(rq + 1);
 	if (!USTR_HEAD_CACHE)

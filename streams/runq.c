@@ -16,11 +16,26 @@ lock_list(struct slot *me, queue_t *q)
 	}
 }
 
+bool
+runq_valid(const struct runq *rq)
+{
+	const queue_t *last = NULL;
+	uint32_t n = 0;
+
+	for (const queue_t *q = rq->rq_first; q != NULL && n <= rq->rq_n; q = q->q_link, n++) {
+		if (!(q->q_kind & QK_SRV))
+			return false;
+		last = q;
+	}
+	return n == rq->rq_n && last == rq->rq_last;
+}
+
 static void
 link_last(struct runq *rq, queue_t *first, queue_t *last, uint32_t n)
 {
 	LOCK_HELD(&rq->rq_lock);
 	EQUIV(rq->rq_first == NULL, rq->rq_n == 0);
+	ASSERT(last->q_link == NULL && n > 0 && (n > 1 || first == last));
 	if (rq->rq_first == NULL)
 		st_rlx(&rq->rq_first, first);
 	else
@@ -34,6 +49,8 @@ append(struct slot *me, queue_t *q)
 {
 	struct runq *rq = lock_list(me, q);
 
+	ASSERT(q->q_kind & QK_SRV);
+	ASSERT_AT(3, runq_valid(rq));
 	q->q_link = NULL;
 	link_last(rq, q, q, 1);
 	lock_publish(me, &rq->rq_lock);
@@ -64,6 +81,8 @@ take_first(struct slot *me, struct runq *rq)
 
 	lock_enter(me, &rq->rq_lock, RANK_RUNQ);
 	q = rq->rq_first;
+	EQUIV(q == NULL, rq->rq_n == 0);
+	IMPLY(q != NULL, (q->q_link == NULL) == (rq->rq_last == q));
 	if (q != NULL) {
 		st_rlx(&rq->rq_first, q->q_link);
 		if (q->q_link == NULL)
@@ -80,6 +99,7 @@ runq_next(struct slot *me, struct runq *rq)
 	bool belongs = false;
 	queue_t *q = NULL;
 
+	NO_LOCK_HELD();
 	while (!belongs && (q = take_first(me, rq)) != NULL) {
 		lock_enter(me, &q->q_lock, RANK_QUEUE);
 		/* Not if who forgot it was killed before it was off the list. */
@@ -100,6 +120,7 @@ runq_done(struct slot *me, queue_t *q)
 
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
 	ASSERT(q->q_flag & QHLIST);
+	ASSERT(q->q_kind & QK_SRV);
 	queue_clear(q, QHLIST);
 	again = (q->q_flag & QENAB) != 0;
 	lock_leave(me, &q->q_lock);
@@ -130,6 +151,7 @@ runq_forget(queue_t *q)
 		st_rlx(&rq->rq_n, rq->rq_n - 1);
 		break;
 	}
+	ASSERT_AT(3, runq_valid(rq));
 	lock_leave(me, &rq->rq_lock);
 }
 
@@ -139,10 +161,12 @@ runq_move(struct slot *me, struct runq *from, struct runq *to)
 	queue_t *first, *last;
 	uint32_t n;
 
+	ASSERT(from != to);
 	lock_enter(me, &from->rq_lock, RANK_RUNQ);
 	first = from->rq_first;
 	last = from->rq_last;
 	n = from->rq_n;
+	EQUIV(first == NULL, n == 0);
 	st_rlx(&from->rq_first, NULL);
 	CRASH_POINT();
 	from->rq_last = NULL;
@@ -167,6 +191,7 @@ runq_salvage(struct runq *rq)
 	for (queue_t *q = rq->rq_first; q != NULL; q = q->q_link, n++)
 		rq->rq_last = q;
 	st_rlx(&rq->rq_n, n);
+	EQUIV(rq->rq_first == NULL, rq->rq_last == NULL);
 }
 
 void
@@ -191,6 +216,7 @@ runq_mend(struct slot *me, queue_t *q)
 	struct runq *rq;
 	queue_t *at;
 
+	ASSERT(q->q_kind & QK_SRV);
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
 	if (q->q_flag & QWCLOSE) {
 		lock_leave(me, &q->q_lock);

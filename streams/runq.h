@@ -44,6 +44,8 @@ void runq_forget(queue_t *q);
 void runq_purge(struct slot *me, struct runq *rq);
 void runq_mend(struct slot *me, queue_t *q);
 void runq_salvage(struct runq *rq);
+/* Under rq_lock: has every queue on it a service procedure, are end and length true? */
+bool runq_valid(const struct runq *rq);
 /* What is on from goes behind what is on to; from's queues name to already. */
 void runq_move(struct slot *me, struct runq *from, struct runq *to);
 
