@@ -15,6 +15,7 @@ bufcall_queue(struct callback *cb)
 	struct callback *at;
 
 	ASSERT(cb->cb_kind == CALL_MEMORY && cb->cb_seq != 0);
+	ASSERT(cb->cb_queued);
 	/* Almost always behind everything; one that could not run, where it was. */
 	TAILQ_FOREACH_REVERSE(at, &waiting, memory_list, cb_link)
 	if (at->cb_seq < cb->cb_seq)
@@ -73,6 +74,8 @@ candidate(struct bufcall_round *br)
 	for (cb = TAILQ_FIRST(&waiting); cb != NULL && cb->cb_seq < br->br_end;
 	     cb = next) {
 		next = TAILQ_NEXT(cb, cb_link);
+		ASSERT(cb->cb_queued && cb->cb_kind == CALL_MEMORY);
+		IMPLY(next != NULL, next->cb_seq > cb->cb_seq); /* in the order of registration */
 		if (!callout_wanted(cb))
 			callout_unqueue(cb);
 		else if (cb->cb_seq >= br->br_next && cb->cb_size < br->br_most)

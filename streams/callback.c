@@ -16,10 +16,16 @@ enum outcome { RUN_OVER, RUN_BUSY };
 static void
 run(struct slot *me, const struct callback *cb)
 {
+	bool inside = DEBUG_ON(1) && ld_rlx(&me->sl_home) != NULL;
+
+	NO_LOCK_HELD();
 	ASSERT(cb->cb_fn != NULL);
 	if (!callout_claim(me, cb))
 		return;
 	cb->cb_fn(cb->cb_arg);
+	NO_LOCK_HELD();
+	/* delay() comes back, merged or not. */
+	EQUIV(inside, DEBUG_ON(1) && ld_rlx(&me->sl_home) != NULL);
 	callout_done(me, cb);
 }
 
@@ -134,6 +140,7 @@ callback_run(void)
 	if (me == NULL)
 		return -1;
 	ASSERT(ld_rlx(&me->sl_home) == NULL);
+	NO_LOCK_HELD();
 	while (callout_take(now, &cb)) /* what it registers anew is of the next look */
 		run_one(me, &cb);
 	run_memory(me);
@@ -193,6 +200,7 @@ delay(clock_t ticks)
 	struct group *home = me != NULL ? ld_rlx(&me->sl_home) : NULL;
 	int64_t until = ticks_after(ticks), left;
 
+	NO_LOCK_HELD();
 	if (home != NULL)
 		st_rel(&me->sl_home, NULL);
 	while ((left = until - plat_now()) > 0)

@@ -60,6 +60,7 @@ put_free(struct callout *co)
 {
 	LOCK_HELD(&root->cr_lock);
 	ASSERT((ld_rlx(&co->co_word) & CO_STATE) == CO_FREE);
+	ASSERT(co->co_index != 0); /* an id is not 0 */
 	co->co_next = NULL;
 	if (root->cr_free == NULL)
 		root->cr_free = co;
@@ -130,6 +131,7 @@ take_free(struct slot *me)
 	co = root->cr_free;
 	if (co != NULL)
 		root->cr_free = co->co_next;
+	IMPLY(co != NULL, (ld_rlx(&co->co_word) & CO_STATE) == CO_FREE);
 	lock_leave(me, &root->cr_lock);
 	return co;
 }
@@ -197,6 +199,7 @@ id_of(const struct callout *co, uint64_t word)
 {
 	uint32_t life = (uint32_t)word / LIFE_STEP & ((1u << LIFE_BITS) - 1);
 
+	ASSERT(co->co_index != 0 && co->co_index < CHUNK * NCHUNK);
 	return (int)(life << INDEX_BITS | co->co_index);
 }
 
@@ -208,6 +211,7 @@ entry_at(uint32_t index, bool make)
 {
 	struct callback **chunk = &mine.chunk[index / CHUNK];
 
+	ASSERT(index < CHUNK * NCHUNK);
 	if (*chunk == NULL && make)
 		*chunk = calloc(CHUNK, sizeof(**chunk));
 	return *chunk != NULL ? &(*chunk)[index % CHUNK] : NULL;
@@ -248,6 +252,7 @@ enter(struct callout *co, const struct callback *as, bool *urgent)
 	uint64_t word = ld_rlx(&co->co_word) | CO_PENDING;
 	struct callback *cb;
 
+	ASSERT((word & CO_STATE) == CO_PENDING && word >> 32 == 0); /* it was FREE, and nobody's */
 	callout_lock();
 	cb = entry_at(co->co_index, true);
 	if (cb != NULL) {
@@ -316,6 +321,7 @@ end_life(struct slot *me, struct callout *co, uint64_t word)
 {
 	uint64_t next = next_life(word);
 
+	ASSERT((word & CO_STATE) != CO_FREE);
 	ASSERT((next & CO_STATE) == CO_FREE && (next >> 32) == 0);
 	if (!cas(&co->co_word, &word, next))
 		return false;
@@ -342,6 +348,8 @@ await(struct callout *co, uint64_t word)
 {
 	unsigned int step = 0;
 
+	ASSERT((word & CO_STATE) == CO_RUNNING);
+	NO_LOCK_HELD();
 	while (ld_seq(&co->co_word) == word)
 		if (plat_backoff(&step) && slot_gone((uint32_t)(word >> 32)))
 			return;
@@ -391,6 +399,8 @@ callout_forget(queue_t *rq)
 	while ((co = rq->q_calls) != NULL) {
 		uint64_t word = ld_seq(&co->co_word);
 
+		ASSERT(ld_rlx(&co->co_q) != NULL && RD(co->co_q) == rq); /* invariant 4 */
+
 		rq->q_calls = co->co_next;
 		st_rlx(&co->co_q, NULL);
 		/* RUNNING only in the calling thread: it is freed when it returns. */
@@ -407,6 +417,7 @@ callout_bury(uint32_t proc)
 	struct slot *me = slot_self();
 	uint32_t n = me != NULL && root != NULL ? ld_acq(&root->cr_chunks) : 0;
 
+	ASSERT(proc > 0 && proc < NPROC);
 	for (uint32_t i = 1; i < n * CHUNK; i++) {
 		struct callout *co = cell_at(i);
 		uint64_t word = ld_seq(&co->co_word);
@@ -455,6 +466,7 @@ callout_take(int64_t now, struct callback *copy)
 
 	callout_lock();
 	while (!due && (cb = first()) != NULL && cb->cb_when <= now) {
+		ASSERT(cb->cb_queued && cb->cb_kind == CALL_TIMER);
 		callout_unqueue(cb);
 		*copy = *cb;
 		due = callout_wanted(cb);
@@ -479,6 +491,7 @@ callout_again(const struct callback *copy, int64_t ns)
 {
 	struct callback *cb;
 
+	ASSERT(ns > 0 && copy->cb_cell != NULL);
 	callout_lock();
 	cb = entry_at(copy->cb_cell->co_index, false);
 	if (cb != NULL && !cb->cb_queued && cb->cb_word == copy->cb_word &&
@@ -503,6 +516,7 @@ callout_claim(struct slot *me, const struct callback *copy)
 	uint64_t word = copy->cb_word;
 
 	ASSERT((word & CO_STATE) == CO_PENDING);
+	ASSERT(me == slot_tls);
 	JITTER();
 	return cas(&copy->cb_cell->co_word, &word, running(me, copy));
 }
@@ -510,6 +524,7 @@ callout_claim(struct slot *me, const struct callback *copy)
 void
 callout_done(struct slot *me, const struct callback *copy)
 {
+	ASSERT(me == slot_tls);
 	(void)end_life(me, copy->cb_cell, running(me, copy));
 }
 

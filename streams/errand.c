@@ -52,6 +52,7 @@ code_set(uint32_t module, const struct proc *p, bool has)
 void
 code_setall(uint32_t module, bool has)
 {
+	ASSERT(module < MODULES);
 	for (int i = 0; i < WORDS; i++)
 		st_rel(&root->er_have[module][i], has ? UINT32_MAX : 0u);
 }
@@ -59,12 +60,14 @@ code_setall(uint32_t module, bool has)
 bool
 code_has(uint32_t module, const struct proc *p)
 {
+	ASSERT(module < MODULES && p->pr_id > 0 && p->pr_id < NPROC);
 	return (ld_acq(&root->er_have[module][p->pr_id / 32]) & 1u << p->pr_id % 32) != 0;
 }
 
 bool
 code_lives(uint32_t module)
 {
+	ASSERT(module < MODULES);
 	for (int i = 0; i < WORDS; i++)
 		if (ld_acq(&root->er_have[module][i]) != 0)
 			return true;
@@ -90,6 +93,7 @@ code_ring(uint32_t module)
 static void
 note(struct group *g)
 {
+	ASSERT(g != NULL && ((uintptr_t)g & AGAIN) == 0); /* the bit is free */
 	for (int i = 0; i < NERRAND; i++) {
 		uintptr_t there = ld_seq(&root->er_group[i]);
 
@@ -103,6 +107,8 @@ note(struct group *g)
 void
 errand_leave(struct group *g, uint32_t procs)
 {
+	ASSERT(procs >= 2 && procs < NPROCS); /* not the dead end's: everybody has that */
+	NO_LOCK_HELD();
 	note(g);
 	JITTER();
 	code_ring(code_of(procs));
@@ -121,6 +127,7 @@ look_at(struct look *lk, const queue_t *q)
 {
 	struct perim *p = q->q_perim;
 
+	LOCK_HELD(&plumb_root->pl_lock);
 	if (p == NULL || !(ld_seq(&q->q_pflag) & QP_LISTED))
 		return;
 	if (!code_here(q)) {
@@ -167,6 +174,7 @@ run_group(struct slot *me, struct group *g)
 			perim_kick(me, lk.lk_perim[k]);
 		plat_yield(); /* a perimeter that is held, its holder runs */
 	}
+	ASSERT(lk.lk_n <= KICKS);
 	plumb_exit(me);
 	return lk.lk_n == 0 && !lk.lk_others;
 }

@@ -10,6 +10,7 @@ group_suspect(struct group *g, bool relinking)
 {
 	uintptr_t flags = (relinking ? SUSPECT_LINKS : 0) | SUSPECT_AGAIN;
 
+	ASSERT(g != NULL && suspected((uintptr_t)g) == g); /* the flags' bits are free */
 	(void)xchg(&plumb_root->pl_suspects, 1u);
 	for (int i = 0; i < NSUSPECT; i++) {
 		uintptr_t there = ld_seq(&plumb_root->pl_suspect[i]);
@@ -57,6 +58,7 @@ unused_cell(void)
 	LOCK_HELD(&plumb_root->pl_lock);
 	while ((g = *link) != NULL && is_held(g))
 		link = &g->g_next;
+	IMPLY(g != NULL, g->g_refs == 0 && g->g_heads == NULL);
 	if (g != NULL)
 		*link = g->g_next;
 	return g;
@@ -92,6 +94,7 @@ group_alloc(void)
 	if (g == NULL)
 		return NULL;
 	ASSERT(g->g_heads == NULL && g->g_parent == NULL);
+	ASSERT(g->g_refs == 0 && !runq_pending(&g->g_run));
 	g->g_next = NULL;
 	g->g_refs = 1;
 	return g;
@@ -152,6 +155,8 @@ group_join(struct group *g, queue_t *hrq)
 	ASSERT(hrq->q_kind & QK_HEADR);
 	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
 	g = group_root(g);
+	ASSERT(g->g_refs > 0 && hrq->q_gnext == NULL);
+	ASSERT(OTHERQ(hrq)->q_next->q_kind & QK_DEADEND);
 	g->g_refs++;
 	hrq->q_gnext = g->g_heads;
 	st_rel(&hrq->q_runq, &g->g_run);
@@ -177,6 +182,7 @@ group_part(struct group *cell, queue_t *hrq)
 	while (*link != NULL && *link != hrq)
 		link = &(*link)->q_gnext;
 	ASSERT(*link == hrq);
+	ASSERT(!(OTHERQ(hrq)->q_flag & QENAB)); /* on no run list */
 	*link = hrq->q_gnext;
 	hrq->q_gnext = NULL;
 	drop(cell);
@@ -191,6 +197,7 @@ relabel(queue_t *hrq, struct group *g)
 {
 	struct stdata *sd = hrq->q_stream;
 
+	LOCK_HELD(&plumb_root->pl_lock);
 	for (queue_t *q = OTHERQ(hrq); q != NULL && q->q_stream == sd; q = q->q_next) {
 		st_rel(&q->q_runq, &g->g_run);
 		CRASH_POINT();
@@ -240,6 +247,7 @@ move_streams(struct slot *me, struct group *from, struct group *into)
 	struct merging *m = &plumb_root->pl_merge;
 	queue_t *last = NULL;
 
+	ASSERT(ld_acq(&from->g_parent) == into && ld_acq(&into->g_absorbs) == from); /* M2 */
 	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
 	ASSERT(m->mg_from == NULL);
 	if (ld_seq(&from->g_plumber) != GROUP_MERGED) {

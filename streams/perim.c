@@ -15,6 +15,8 @@ list(struct slot *me, struct perim *p, queue_t *q, uint32_t why)
 	if (f_or(&q->q_pflag, QP_LISTED | why) & QP_LISTED)
 		return;
 	lock_enter(me, &p->pe_lock, RANK_PERIM);
+	ASSERT(q->q_perim == p);
+	EQUIV(p->pe_first == NULL, p->pe_last == NULL);
 	q->q_plink = NULL;
 	if (p->pe_first == NULL)
 		p->pe_first = q;
@@ -41,6 +43,7 @@ unlist(struct slot *me, struct perim *p, int *token, struct rest *r)
 {
 	queue_t *q, *prev = NULL;
 
+	ASSERT(perim_owner(ld_rlx(&p->pe_word)) == me->sl_key); /* D5 */
 	*r = (struct rest){ NULL, NULL, 0 };
 	lock_enter(me, &p->pe_lock, RANK_PERIM);
 	for (q = p->pe_first; q != NULL; prev = q, q = q->q_plink) {
@@ -55,6 +58,7 @@ unlist(struct slot *me, struct perim *p, int *token, struct rest *r)
 		r->r_held = plumb_group(q);
 	}
 	if (q != NULL) {
+		ASSERT(ld_rlx(&q->q_pflag) & QP_LISTED); /* invariant 2 */
 		if (prev == NULL)
 			p->pe_first = q->q_plink;
 		else
@@ -72,6 +76,8 @@ perim_park(struct slot *me, struct perim *p, queue_t *q, mblk_t *mp)
 {
 	size_t bytes, blocks;
 
+	ASSERT(q->q_perim == p);
+	ASSERT_AT(3, msg_valid(mp));
 	msg_weigh(mp, &bytes, &blocks);
 	lock_enter(me, &q->q_plock, RANK_PARK);
 	mp->b_next = NULL;
@@ -109,6 +115,8 @@ unpark(struct slot *me, queue_t *q)
 static void
 serve(struct slot *me, queue_t *q)
 {
+	ASSERT(q->q_kind & QK_SRV);
+	NO_LOCK_HELD();
 	put_procs[ld_rlx(&q->q_qidx)].pc_srv(q);
 	runq_done(me, q);
 }
@@ -125,6 +133,8 @@ run_queue(struct slot *me, queue_t *q, unsigned int *share)
 	mblk_t *mp;
 
 	ASSERT(perim_owner(ld_rlx(&q->q_perim->pe_word)) == me->sl_key);
+	ASSERT(*share > 0 && code_here(q));
+	NO_LOCK_HELD();
 	for (--*share; *share > 0 && (mp = unpark(me, q)) != NULL; --*share) {
 		bool pri = msg_ispri(mp);
 
@@ -163,8 +173,9 @@ postpone(struct slot *me, struct perim *p)
 static bool
 drain(struct slot *me, struct perim *p, unsigned int *share, struct rest *r)
 {
+	ASSERT(perim_owner(ld_rlx(&p->pe_word)) == me->sl_key);
 	while (*share > 0) {
-		int token;
+		int token = VISIT_REFUSED;
 		queue_t *q = unlist(me, p, &token, r);
 
 		if (q != NULL) {
@@ -209,6 +220,7 @@ leave_slow(struct slot *me, struct perim *p)
 	unsigned int share = PERIM_SHARE;
 	struct rest r = { NULL, NULL, 0 };
 
+	NO_LOCK_HELD();
 	while (!release(p, 0)) {
 		(void)f_and(&p->pe_word, ~(uint64_t)PERIM_PENDING);
 		if (drain(me, p, &share, &r))
@@ -248,6 +260,7 @@ take(struct slot *me, struct perim *p)
 {
 	uint64_t word = ld_seq(&p->pe_word);
 
+	ASSERT(me == slot_tls);
 	while (vacant(word)) {
 		uint64_t next = me->sl_key | (word & PERIM_PENDING);
 
@@ -379,6 +392,7 @@ perim_enter(struct slot *me, struct perim *p)
 	struct group *home = ld_rlx(&me->sl_home);
 	bool taken = take(me, p);
 
+	NO_LOCK_HELD();
 	ASSERT(perim_owner(ld_rlx(&p->pe_word)) != me->sl_key || taken);
 	if (taken)
 		return true;
@@ -386,6 +400,7 @@ perim_enter(struct slot *me, struct perim *p)
 	taken = await(me, p);
 	if (home != NULL)
 		plumb_into(me, home);
+	IMPLY(taken, perim_owner(ld_rlx(&p->pe_word)) == me->sl_key);
 	return taken;
 }
 
@@ -435,6 +450,7 @@ perim_mend(struct slot *me, queue_t *q)
 	struct perim *p = q->q_perim;
 	bool died;
 
+	ASSERT(ld_rlx(&plumb_group(q)->g_plumber) == me->sl_key);
 	if (p == NULL)
 		return false;
 	died = evict(p);
@@ -457,6 +473,7 @@ perim_forget(queue_t *q)
 	queue_t **link, *prev = NULL;
 	mblk_t *mp;
 
+	ASSERT(me == NULL || ld_rlx(&plumb_group(q)->g_plumber) == me->sl_key);
 	if (p == NULL || me == NULL)
 		return NULL;
 	lock_enter(me, &p->pe_lock, RANK_PERIM);
@@ -468,6 +485,7 @@ perim_forget(queue_t *q)
 			p->pe_last = prev;
 		break;
 	}
+	EQUIV(p->pe_first == NULL, p->pe_last == NULL);
 	lock_leave(me, &p->pe_lock);
 	f_and(&q->q_pflag, ~(uint32_t)(QP_LISTED | QP_SRV));
 	mp = q->q_pfirst;

@@ -95,7 +95,7 @@ bool perim_enter(struct slot *me, struct perim *p);
 /* Take it if nobody is inside; for callbacks, which cannot be parked. */
 bool perim_try(struct slot *me, struct perim *p);
 void perim_leave(struct slot *me, struct perim *p);
-/* Run what is parked, if nobody is inside; the caller names no group. */
+/* Run what is parked, if nobody is inside. */
 void perim_kick(struct slot *me, struct perim *p);
 /*
  * Under plumb_lock, after a thread died inside the group: what is parked on q is

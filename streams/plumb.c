@@ -67,6 +67,7 @@ succeed(struct slot *me, struct group *g, uint32_t dead)
 {
 	struct group *into = ld_acq(&g->g_parent);
 
+	ASSERT(dead != 0 && dead != GROUP_MERGED && dead != me->sl_key);
 	/* Not before he is seen to hold it still: he may just have left and ended. */
 	if (into != NULL && ld_acq(&into->g_absorbs) == g) {
 		g = into;
@@ -90,6 +91,7 @@ plumb_wait(struct slot *me, struct group *g)
 	unsigned int step = 0;
 
 	ASSERT(ld_rlx(&me->sl_home) == NULL && ld_rlx(&me->sl_visiting) == NULL);
+	NO_LOCK_HELD();
 	for (;;) {
 		uint32_t owner = ld_seq(&g->g_plumber);
 
@@ -113,6 +115,7 @@ plumb_run(struct slot *me, struct group *g)
 	bool ran = false;
 	queue_t *q;
 
+	ASSERT(g == ld_rlx(&me->sl_home) || g == ld_rlx(&me->sl_visiting));
 	/* A writer that waits comes first; it serves the rest when it leaves. */
 	while (ld_rlx(&g->g_plumber) == 0 && (q = runq_next(me, &g->g_run)) != NULL) {
 		perim_service(me, q);
@@ -126,8 +129,10 @@ plumb_later(struct slot *me)
 {
 	struct perim *p;
 
+	ASSERT(ld_rlx(&me->sl_home) == NULL && ld_rlx(&me->sl_visiting) == NULL);
 	while ((p = me->sl_later) != NULL) {
 		me->sl_later = p->pe_next;
+		ASSERT(ld_rlx(&p->pe_later) == me->sl_key);
 		(void)xchg(&p->pe_later, 0u);
 		perim_kick(me, p);
 	}
@@ -139,6 +144,7 @@ plumb_visit(struct slot *me, struct group *g)
 {
 	struct group *second = ld_rlx(&me->sl_visiting);
 
+	ASSERT(g != NULL && me == slot_tls);
 	g = group_root(g);
 	if (g == ld_rlx(&me->sl_home) || g == second)
 		return VISIT_INSIDE;
@@ -174,6 +180,7 @@ await(struct slot *s, struct group *g)
 	unsigned int step = 0;
 	int64_t since = 0;
 
+	ASSERT(s != slot_tls);
 	while (ld_seq(&s->sl_home) == g || ld_seq(&s->sl_visiting) == g) {
 		if (!plat_backoff(&step))
 			continue;
@@ -208,6 +215,7 @@ become_writer(struct slot *me, struct group *g)
 
 	/* While waiting for another writer, this thread must name no group. */
 	ASSERT(ld_rlx(&me->sl_home) == NULL);
+	NO_LOCK_HELD();
 	while (!cas(&g->g_plumber, &free, me->sl_key)) { /* P4 */
 		plumb_wait(me, g);
 		g = group_root(g);
@@ -267,6 +275,7 @@ plumb_also(struct slot *me, struct group *g)
 void
 plumb_part(struct group *g)
 {
+	ASSERT(ld_rlx(&g->g_plumber) == slot_tls->sl_key); /* group.h, invariant 4 */
 	(void)xchg(&g->g_plumber, 0u);
 }
 
@@ -301,6 +310,7 @@ static void
 looks_at(queue_t *first, queue_t *last, bool perim)
 {
 	for (;; first = first->q_next) {
+		ASSERT(first != NULL); /* last lies ahead */
 		if (!(first->q_kind & QK_DEADEND)) {
 			first->q_nfsrv = last;
 			first->q_kind = (first->q_kind & ~(uint32_t)QK_PERIM) |
@@ -346,6 +356,7 @@ plumb_insert(queue_t *rq)
 
 	ASSERT(hrq->q_kind & QK_HEADR);
 	ASSERT(plumb_group(hrq) == plumb_group(rq));
+	ASSERT(ld_rlx(&plumb_group(hrq)->g_plumber) == slot_tls->sl_key);
 	relinking(hrq, 1);
 	if (rq->q_kind & QK_DRIVER) {
 		wq->q_next = NULL;
@@ -381,6 +392,7 @@ plumb_remove(queue_t *rq)
 	queue_t *hrq = head_above(rq);
 
 	ASSERT(above != NULL && above->q_next == wq);
+	ASSERT(ld_rlx(&plumb_group(hrq)->g_plumber) == slot_tls->sl_key);
 	/* In a condemned stream a pair may be half in, where a thread was killed. */
 	if (feeds != NULL && feeds->q_next != rq)
 		feeds = NULL;
@@ -403,6 +415,7 @@ plumb_cut(queue_t *hrq)
 {
 	queue_t *q = OTHERQ(hrq);
 
+	ASSERT(ld_rlx(&plumb_group(hrq)->g_plumber) == slot_tls->sl_key);
 	relinking(hrq, 1);
 	while (q->q_next != NULL && q->q_next->q_stream == q->q_stream)
 		q = q->q_next;
@@ -414,6 +427,7 @@ plumb_cut(queue_t *hrq)
 void
 plumb_weld(queue_t *hrq, queue_t *peer)
 {
+	ASSERT((hrq->q_kind & peer->q_kind & QK_HEADR) && plumb_group(hrq) == plumb_group(peer));
 	relinking(hrq, 1);
 	OTHERQ(hrq)->q_next = peer;
 	OTHERQ(peer)->q_next = hrq;
@@ -458,14 +472,31 @@ hand_on(queue_t *q, queue_t *next, mblk_t *mp)
 	}
 }
 
-/* An open routine that failed before qprocson may have registered callbacks. */
-static void
-end_callbacks(struct slot *me, queue_t *rq)
+/* Is q on a run list or its perimeter's, or is something parked on it? */
+static bool
+listed(const queue_t *q)
 {
-	if (ld_rlx(&rq->q_calls) == NULL)
+	return (ld_acq(&q->q_flag) & (QENAB | QHLIST)) || ld_acq(&q->q_pflag) != 0 ||
+		ld_acq(&q->q_pfirst) != NULL;
+}
+
+/*
+ * An open routine that failed before qprocson may have registered callbacks, enabled
+ * its queues or put to them: the pair is about to be freed, so nothing may lead to it.
+ */
+static void
+end_early(struct slot *me, queue_t *rq)
+{
+	queue_t *wq = OTHERQ(rq);
+
+	if (ld_rlx(&rq->q_calls) == NULL && !listed(rq) && !listed(wq))
 		return;
 	plumb_lock(me);
 	callout_forget(rq);
+	runq_forget(rq);
+	runq_forget(wq);
+	hand_on(rq, NULL, perim_forget(rq));
+	hand_on(wq, NULL, perim_forget(wq));
 	plumb_unlock(me);
 }
 
@@ -479,7 +510,7 @@ qprocsoff(queue_t *q)
 	if (me == NULL)
 		return;
 	if (!(ld_rlx(&rq->q_flag) & QPROCS)) {
-		end_callbacks(me, rq);
+		end_early(me, rq);
 		return;
 	}
 	plumb_lock(me);

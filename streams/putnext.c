@@ -13,6 +13,7 @@ bool put_here[NPROCS];
 INLINE void
 deliver(queue_t *q, mblk_t *mp)
 {
+	NO_LOCK_HELD(); /* invariant 2 of lock.h: a put procedure is anybody's code */
 	ASSERT_AT(3, msg_valid(mp));
 	if (likely(q->q_perim == NULL))
 		put_procs[ld_rlx(&q->q_qidx)].pc_put(q, mp);
@@ -56,6 +57,7 @@ control(int type, int n, int p1, int p2)
 	mp = allocb((size_t)n, BPRI_HI);
 	if (mp == NULL)
 		return NULL;
+	ASSERT(n >= 0 && n <= 2);
 	mp->b_datap->db_type = (unsigned char)type;
 	if (n > 0)
 		*mp->b_wptr++ = (unsigned char)p1;
@@ -156,6 +158,7 @@ void
 put_set(uint32_t idx, struct procs pc)
 {
 	ASSERT(idx < NPROCS);
+	ASSERT(pc.pc_put != NULL && pc.pc_srv != NULL);
 	put_procs[idx] = pc;
 	st_rel(&put_here[idx], true);
 }
@@ -163,6 +166,7 @@ put_set(uint32_t idx, struct procs pc)
 void
 put_clear(uint32_t idx)
 {
+	ASSERT(idx < NPROCS);
 	st_rel(&put_here[idx], false);
 	put_procs[idx] = put_absent;
 }

@@ -119,6 +119,55 @@ START_TEST(a_failed_open_is_undone)
 }
 END_TEST
 
+static int
+enabling_open(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
+{
+	(void)dev, (void)oflag, (void)sflag, (void)cr;
+	qenable(q);
+	qenable(WR(q));
+	return EXDEV;
+}
+
+static atomic_int late_runs;
+
+static int
+late_run(queue_t *q)
+{
+	(void)q;
+	atomic_fetch_add(&late_runs, 1);
+	return 0;
+}
+
+static int
+late_put(queue_t *q, mblk_t *mp)
+{
+	putnext(q, mp);
+	return 0;
+}
+
+/* The pair is given back: whoever serves it serves memory that is another's by then. */
+START_TEST(a_pair_enabled_by_an_open_that_fails_is_not_served)
+{
+	static struct module_info info = { 9902, "late", 0, INFPSZ, HIWAT, LOWAT };
+	static struct qinit rd = { late_put, late_run, enabling_open, NULL, NULL, &info, NULL };
+	static struct qinit wr = { late_put, late_run, NULL, NULL, NULL, &info, NULL };
+	static struct streamtab tab = { &rd, &wr, NULL, NULL };
+	int fd[2];
+	char c;
+
+	ck_assert_int_eq(ustr_register_module("late", &tab, _i ? D_MTPERMOD : D_MP), 0);
+	ck_assert_int_eq(str_pipe(fd), 0);
+	ck_assert_int_eq(str_ioctl(fd[0], I_PUSH, "late"), -1);
+	ck_assert_int_eq(errno, EXDEV);
+	ck_assert_int_eq(str_write(fd[0], "x", 1), 1);
+	ck_assert_int_eq(str_read(fd[1], &c, 1), 1);
+	ck_assert_int_eq(atomic_load(&late_runs), 0);
+	ck_assert_int_eq(str_close(fd[0]), 0);
+	ck_assert_int_eq(str_close(fd[1]), 0);
+	ck_assert_int_eq(ustr_unregister("late"), 0);
+}
+END_TEST
+
 START_TEST(a_failed_driver_open_gives_its_errno_and_no_descriptor)
 {
 	int i, fd;
@@ -343,6 +392,7 @@ procs_tests(Suite *s)
 	    tc, before_qprocson_messages_flow_around_the_module, 0, KINDS);
 	tcase_add_test(tc, after_qprocsoff_messages_flow_around_the_module);
 	tcase_add_loop_test(tc, a_failed_open_is_undone, 0, KINDS);
+	tcase_add_loop_test(tc, a_pair_enabled_by_an_open_that_fails_is_not_served, 0, 2);
 	tcase_add_test(tc, a_failed_driver_open_gives_its_errno_and_no_descriptor);
 	tcase_add_test(tc, what_a_close_leaves_on_its_queues_is_flushed);
 	tcase_add_loop_test(tc, a_pop_waits_for_a_put_inside_the_module, 0, KINDS);
