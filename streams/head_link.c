@@ -61,6 +61,8 @@ take_unread(struct slot *me, struct stdata *sd)
 	mblk_t *mp, *first = NULL, **last = &first;
 	queue_t *q = sd->sd_rq;
 
+	ASSERT(q->q_kind & QK_HEADR);
+	ASSERT(ld_rlx(&plumb_group(q)->g_plumber) == me->sl_key);
 	hq_lock(me, q);
 	while ((mp = hq_first(me, q)) != NULL) {
 		hq_drop(me, q, mp);
@@ -143,6 +145,9 @@ go_below(struct slot *me, struct link *lk)
 	queue_t *rq = sd->sd_rq;
 	mblk_t *mp;
 
+	ASSERT(lk->lk_owner == me->sl_key);
+	ASSERT(!(ld_acq(&sd->sd_state) & SD_PLEX)); /* link.h, invariant 1 */
+	ASSERT(ld_rlx(&plumb_group(rq)->g_plumber) == me->sl_key);
 	for (int i = 0; i < 2; i++)
 		marks_save(&lk->lk_marks[i], &rq[i]);
 	f_or(&sd->sd_state, SD_PLEX);
@@ -172,17 +177,22 @@ come_back(struct slot *me, struct link *lk)
 	/* Still, or again, the head's: somebody was killed on the way. */
 	bool below = (rq->q_kind & QK_HEADR) == 0;
 
+	ASSERT(lk->lk_owner == me->sl_key && (ld_acq(&sd->sd_state) & SD_PLEX));
+	ASSERT(ld_rlx(&plumb_group(rq)->g_plumber) == me->sl_key);
 	if (below) {
 		up = take_queued(me, rq);
 		down = take_queued(me, wq);
 		strip(rq);
 		strip(wq);
+	} else {
+		/* go_below() may have forgotten them, or head_setup() have set up one only. */
+		runq_forget(rq);
+		runq_forget(wq);
 	}
 	CRASH_POINT();
 	rq->q_ptr = wq->q_ptr = NULL;
 	rq->q_perim = wq->q_perim = NULL;
-	if (below)
-		head_setup(rq);
+	head_setup(rq);
 	CRASH_POINT();
 	for (int i = 0; i < 2; i++)
 		marks_restore(&lk->lk_marks[i], &rq[i]);
@@ -193,6 +203,7 @@ come_back(struct slot *me, struct link *lk)
 	sig_resume(sd);
 	put_all(rq, up);
 	put_all(wq->q_next, down);
+	runq_enable(wq); /* for the one that was forgotten */
 	head_wake(sd);
 	head_event(sd, S_CLEARED, 0);
 	flow_backenable(rq); /* who was refused by the mux */
@@ -230,24 +241,39 @@ record(struct stdata *mux, struct file *f, bool persist)
 		return NULL;
 	}
 	faa(&f->f_kept, 1u);
+	lk->lk_kept = true;
 	return lk;
 }
 
-/* What a record owns but its reference to the file. */
+/*
+ * What a record owns but its reference to the file.  Each is forgotten before it is
+ * given back: who is killed in between gives it up, and nobody gives it back twice.
+ */
 static void
 drop_parts(struct link *lk)
 {
 	queue_t pair[2] = { { .q_kind = QK_READ, .q_perim = lk->lk_perim[0] },
 		{ .q_perim = lk->lk_perim[1] } };
+	bool kept = lk->lk_kept, held = lk->lk_held;
 
+	st_rel(&lk->lk_perim[0], NULL);
+	st_rel(&lk->lk_perim[1], NULL);
+	st_rel(&lk->lk_kept, false);
+	st_rel(&lk->lk_held, false);
+	CRASH_POINT();
 	registry_unperims(lk->lk_mux, pair);
-	fas(&lk->lk_file->f_kept, 1u);
+	IMPLY(kept, ld_rlx(&lk->lk_file->f_kept) > 0);
+	if (kept)
+		fas(&lk->lk_file->f_kept, 1u);
+	if (held)
+		registry_rele(lk->lk_mux);
 }
 
 /* Take lk's stream out again (L6): 0 and the file to be released, or ETIME. */
 static int
 undo(struct slot *me, struct link *lk, struct file **fp)
 {
+	ASSERT(lk->lk_owner == me->sl_key);
 	if (!plumb_try(me))
 		return ETIME;
 	if (ld_acq(&lk->lk_lower->sd_state) & SD_PLEX)
@@ -256,8 +282,6 @@ undo(struct slot *me, struct link *lk, struct file **fp)
 	CRASH_POINT();
 	*fp = lk->lk_file;
 	drop_parts(lk);
-	if (lk->lk_persist)
-		registry_rele(lk->lk_mux);
 	link_remove(lk);
 	return 0;
 }
@@ -282,6 +306,8 @@ linker_enter(struct slot *me)
 	unsigned int step = 0;
 	int64_t since = 0;
 
+	ASSERT(ld_rlx(&me->sl_home) == NULL);
+	NO_LOCK_HELD();
 	for (;;) {
 		uint32_t owner = 0;
 		struct slot *s;
@@ -301,6 +327,7 @@ linker_enter(struct slot *me)
 static void
 linker_leave(void)
 {
+	ASSERT(ld_rlx(&registry->rg_linker) == slot_tls->sl_key);
 	(void)xchg(&registry->rg_linker, 0u);
 }
 
@@ -318,8 +345,6 @@ adopt_orphans(void)
 			continue;
 		}
 		drop_parts(lk);
-		if (lk->lk_persist)
-			registry_rele(lk->lk_mux);
 		link_remove(lk);
 		fd_rele(f, false);
 	}
@@ -331,6 +356,7 @@ join(struct slot *me, struct link *lk)
 {
 	struct group *home, *other;
 
+	ASSERT(ld_rlx(&registry->rg_linker) == me->sl_key); /* M1: one at a time */
 	if (!plumb_try(me))
 		return ETIME;
 	home = ld_rlx(&me->sl_home);
@@ -365,8 +391,10 @@ attach(struct call *c, struct file *f, bool persist, struct link **lkp)
 	if (error == 0 && lk == NULL)
 		error = ENOSR;
 	if (error == 0 && (error = link_make(lk)) == 0) {
-		if (persist)
+		if (persist) {
 			registry_keep(lk->lk_mux);
+			st_rel(&lk->lk_held, true);
+		}
 		*lkp = lk;
 		CRASH_POINT();
 		error = join(c->c_me, lk);
@@ -396,6 +424,7 @@ tell(struct slot *me, struct link *lk, int cmd)
 	struct ask a = { .a_cmd = cmd, .a_data = &lb, .a_len = sizeof(lb),
 		.a_ms = ld_rlx(&head_root->hr_ioctltime) };
 
+	ASSERT(lk->lk_owner == me->sl_key && lk->lk_upper != NULL);
 	if (!lk->lk_persist)
 		lb.l_qtop = driver_queue(lk->lk_upper);
 	return head_tell(me, lk->lk_upper, &a);
@@ -441,13 +470,16 @@ link_fd(struct call *c, int fd, bool persist, int *rval)
 	if (error != 0)
 		return error == ENOSTR ? EINVAL : error;
 	adopt_orphans();
+	fd_inhand(f); /* an orphan may have had the same file */
 	error = linker_enter(me);
 	if (error == 0 && (error = call_reenter(c)) != 0)
 		linker_leave();
 	if (error == 0)
 		error = make_link(c, f, persist, rval);
-	if (error == 0)
+	if (error == 0) {
+		fd_keep(); /* or the thread would give it up when it ends */
 		return 0;
+	}
 	if (ld_rlx(&me->sl_home) != NULL)
 		plumb_exit(me);
 	c->c_group = NULL;

@@ -16,6 +16,7 @@
 static bool
 above(const struct link *up, const struct link *lk)
 {
+	LOCK_HELD(&registry->rg_lock);
 	if (lk->lk_persist)
 		return up->lk_below == lk->lk_mux;
 	return up->lk_lower == lk->lk_upper;
@@ -76,6 +77,7 @@ next_id(void)
 {
 	const struct link *lk;
 
+	LOCK_HELD(&registry->rg_lock);
 	do {
 		registry->rg_linkid = registry->rg_linkid == INT_MAX ? 1 : registry->rg_linkid + 1;
 		for (lk = registry->rg_links; lk != NULL; lk = lk->lk_next)
@@ -94,6 +96,7 @@ link_make(struct link *lk)
 	if (me == NULL)
 		return errno;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	ASSERT(lk->lk_owner == 0 && lk->lk_lower != NULL && lk->lk_upper != NULL);
 	ok = !linked(lk->lk_lower) && !circular(lk);
 	if (ok) {
 		lk->lk_owner = me->sl_key;
@@ -140,6 +143,7 @@ static bool
 wanted(const struct link *lk, const struct stdata *sd, const struct regent *re,
 	enum linkkind kind, int id)
 {
+	LOCK_HELD(&registry->rg_lock);
 	if (id != MUXID_ALL && lk->lk_id != id)
 		return false;
 	if (kind == LINK_PERSIST)
@@ -165,6 +169,7 @@ link_claim(struct stdata *sd, struct regent *re, enum linkkind kind, int id, boo
 		*busy = true;
 	}
 	if (lk != NULL) {
+		ASSERT(lk->lk_upper == NULL || lk->lk_upper == sd || lk->lk_persist);
 		lk->lk_owner = me->sl_key;
 		lk->lk_upper = sd;
 	}

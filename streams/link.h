@@ -45,6 +45,8 @@ struct link {
 	bool lk_persist;	/* C  by I_PLINK */
 	bool lk_sure;		/* O  the driver knows it; not while it is being told */
 	bool lk_seen;		/* R  in a search for circles */
+	bool lk_kept;		/* O  f_kept of lk_file counts it */
+	bool lk_held;		/* O  a use of lk_mux is its: persistent, listed */
 	struct link *lk_todo;	/* R */
 	/* What the lower side's queues, read and write, need and what they had. */
 	struct perim *lk_perim[2]; /* O */

@@ -128,6 +128,7 @@ fill_tables(struct queue_tables *qt, uint32_t idx, const struct qinit *rd, const
 static void
 empty(struct regent *re)
 {
+	LOCK_HELD(&registry->rg_lock);
 	drop_side(re->re_tables.qt_rd);
 	drop_side(re->re_tables.qt_wr);
 	drop_side(re->re_lower.qt_rd);
@@ -144,6 +145,8 @@ fill(struct regent *re, const char *name, const struct streamtab *st, int flags,
 	uint32_t n = (uint32_t)(re - registry->rg_ent);
 	int error;
 
+	LOCK_HELD(&registry->rg_lock);
+	ASSERT(n < NREG && re->re_kind == REG_FREE);
 	memset(re, 0, sizeof(*re));
 	strncpy(re->re_name, name, FMNAMESZ);
 	re->re_flags = (uint32_t)flags;
@@ -187,6 +190,7 @@ enter(const char *name, const struct streamtab *st, int flags, uint32_t kind, bo
 	struct regent *re = find(name, strlen(name));
 	int error;
 
+	ASSERT(kind == REG_MODULE || kind == REG_DRIVER);
 	if (re != NULL) {
 		/* Another process brought it; this one has the code as well now. */
 		if (put_here[re->re_tables.qt_idx] || re->re_kind != kind || re->re_flags != (uint32_t)flags ||
@@ -262,6 +266,7 @@ discard(struct regent *re)
 {
 	LOCK_HELD(&registry->rg_lock);
 	ASSERT(re->re_uses == 0);
+	ASSERT(re->re_kind != REG_FREE);
 	st_rel(&re->re_kind, (uint32_t)REG_FREE);
 	autopush_forget(re);
 	empty(re);
@@ -328,6 +333,7 @@ registry_rele(struct regent *re)
 		return;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	ASSERT(re->re_uses > 0);
+	ASSERT(re->re_kind != REG_FREE);
 	if (--re->re_uses == 0 && re->re_kind == REG_ORPHAN)
 		discard(re);
 	lock_leave(me, &registry->rg_lock);
@@ -342,6 +348,7 @@ registry_keep(struct regent *re)
 		return;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	ASSERT(re->re_uses > 0);
+	ASSERT(re->re_kind != REG_FREE);
 	re->re_uses++;
 	lock_leave(me, &registry->rg_lock);
 }
@@ -361,6 +368,8 @@ registry_known(const char *name)
 static void
 orphan(struct regent *re)
 {
+	LOCK_HELD(&registry->rg_lock);
+	ASSERT(!re->re_intree && (re->re_kind == REG_MODULE || re->re_kind == REG_DRIVER));
 	if (re->re_uses == 0) {
 		discard(re);
 		return;
@@ -417,6 +426,7 @@ registry_owns(void)
 struct regent *
 registry_of(const queue_t *q)
 {
+	ASSERT(code_of(q->q_procs) < NREG);
 	return &registry->rg_ent[code_of(q->q_procs)];
 }
 
@@ -434,6 +444,7 @@ registry_perims(struct regent *re, queue_t *rq)
 	uint32_t inner = re->re_flags & D_MTINNER_MASK;
 	queue_t *wq = rq + 1;
 
+	ASSERT(rq->q_perim == NULL && wq->q_perim == NULL);
 	rq->q_perim = wq->q_perim = re->re_perim;
 	if (re->re_perim != NULL || (inner == 0 && !re->re_shy))
 		return 0;

@@ -681,6 +681,21 @@ START_TEST(a_sleeping_reader_is_woken_by_linking)
 }
 END_TEST
 
+/* What the thread had in hand is the link's: its end gives nothing up. */
+START_TEST(a_link_outlives_the_thread_that_made_it)
+{
+	int t = open_dev("tdrv"), before = tdrv_counts.c_close;
+	struct later l;
+
+	later(&l, 0, link_it, &t);
+	later_join(&l);
+	GIVES(str_close(t), 0);
+	ck_assert_int_eq(tdrv_counts.c_close, before);
+	GIVES(str_ioctl(upper, I_UNLINK, MUXID_ALL), 0);
+	ck_assert_int_eq(tdrv_counts.c_close, before + 1);
+}
+END_TEST
+
 START_TEST(a_sleeping_poll_is_woken_by_linking)
 {
 	struct pollfd pfd = {lower, POLLIN, 0};
@@ -939,6 +954,7 @@ suite(void)
 	tcase_add_test(t, a_writer_refused_by_the_multiplexor_goes_on_after_unlinking);
 	tcase_add_test(t, a_sleeping_reader_is_woken_by_linking);
 	tcase_add_test(t, a_sleeping_poll_is_woken_by_linking);
+	tcase_add_test(t, a_link_outlives_the_thread_that_made_it);
 	tcase_add_test(t, modules_below_stay_in_place);
 	tcase_add_test(t, the_other_end_of_a_linked_pipe_works);
 	tcase_add_test(t, a_linked_stream_is_drawn_as_such);
