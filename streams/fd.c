@@ -123,6 +123,8 @@ call_after(struct slot *me, bool timed)
 {
 	bool ends = false;
 
+	ASSERT(me == slot_tls && ld_rlx(&me->sl_home) == NULL);
+	NO_LOCK_HELD();
 	for (;;) {
 		uint32_t what = xchg(&me->sl_after, 0u);
 
@@ -154,6 +156,8 @@ call_sleep(struct call *c, struct waitq *wq, bool (*ready)(struct call *, void *
 	struct slot *me = c->c_me;
 	int error, again;
 
+	ASSERT(ld_rlx(&me->sl_home) != NULL && deadline >= -1);
+	NO_LOCK_HELD();
 	for (int i = 0; i < YIELDS; i++) {
 		error = step_out(c);
 		if (error != 0)
@@ -198,6 +202,7 @@ call_sleep(struct call *c, struct waitq *wq, bool (*ready)(struct call *, void *
 INLINE void
 hands_on(struct slot *me, int hand, struct file *f)
 {
+	ASSERT(me == slot_tls && f != NULL);
 	st_rlx(&me->sl_filegen[hand], f->f_gen);
 	st_rel(&me->sl_file[hand], f);
 }
@@ -213,6 +218,7 @@ hands_off(struct slot *me, int hand)
 INLINE void
 hands_settled(struct slot *me)
 {
+	ASSERT(ld_rlx(&me->sl_file[HAND_NEW]) != NULL);
 	(void)faa(suspect_moved(ld_rlx(&me->sl_file[HAND_NEW])), 1u);
 	hands_off(me, HAND_NEW);
 }
@@ -245,7 +251,7 @@ fd_file(struct stdata *sd, int oflag)
 	f->f_ref = 1;
 	f->f_flags = (uint32_t)oflag & (O_ACCMODE | O_NONBLOCK);
 	f->f_head = sd;
-	f->f_gen = faa(&head_root->hr_filegen, (uint64_t)1);
+	f->f_gen = faa(&head_root->hr_filegen, (uint64_t)1) + 1; /* 0: freed (suspect_drop) */
 	hands_on(slot_tls, HAND_NEW, f);
 	return f;
 }
@@ -253,6 +259,7 @@ fd_file(struct stdata *sd, int oflag)
 static void
 file_free(struct file *f)
 {
+	ASSERT(ld_rlx(&f->f_kept) == 0);
 	suspect_drop(slot_tls, f);
 	heap_free(f, sizeof(*f));
 }
@@ -268,6 +275,8 @@ file_finish(struct file *f, bool drain)
 	int error = 0;
 
 	ASSERT(ld_rlx(&f->f_ref) == 0);
+	ASSERT(sd != NULL && f->f_closing <= FILE_LAST);
+	ASSERT(ld_rlx(&slot_tls->sl_home) == NULL); /* it waits for groups */
 	st_rel(&f->f_closer, slot_tls->sl_key);
 	if (f->f_closing == FILE_OPEN) {
 		/* A call that entered before E4 may still look at the file: C2. */
@@ -299,6 +308,7 @@ unclosed_add(struct file *f)
 	struct slot *me = slot_self();
 	struct file **link = &head_root->hr_unclosed;
 
+	ASSERT(ld_rlx(&f->f_ref) == 0 && f->f_head != NULL);
 	f->f_next = NULL;
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
 	while (*link != NULL)
@@ -376,6 +386,8 @@ fd_rele(struct file *f, bool drain)
 {
 	struct slot *me = slot_tls;
 
+	ASSERT(ld_rlx(&f->f_ref) > 0);
+	NO_LOCK_HELD();
 	hands_on(me, HAND_OLD, f);
 	CRASH_POINT();
 	if (fas(&f->f_ref, 1u) == 1 && file_finish(f, drain) != 0)
@@ -389,6 +401,7 @@ fd_rele(struct file *f, bool drain)
 void
 fd_giveup(struct file *f)
 {
+	ASSERT(ld_rlx(&f->f_ref) > 0);
 	if (f->f_head != NULL) {
 		fd_rele(f, false);
 		return;
@@ -408,6 +421,7 @@ fd_ref(struct file *f)
 void
 fd_rele_later(struct file *f)
 {
+	ASSERT(ld_rlx(&f->f_ref) > 0);
 	if (fas(&f->f_ref, 1u) != 1)
 		return;
 	unclosed_add(f);
@@ -440,6 +454,7 @@ entry_make(struct proc *p, int fd)
 	struct fdent *chunk, *none = NULL;
 	int at = fd / FD_CHUNK;
 
+	ASSERT(fd >= 0);
 	if (fd < FD_INLINE)
 		return &p->pr_fd0[fd];
 	if (fd >= FD_CHUNK * FD_CHUNKS)
@@ -464,6 +479,8 @@ part(struct proc *p, const struct fdent *e, struct file *f)
 	struct stdata *sd = f->f_head;
 	bool own = p == slot_proc();
 
+	ASSERT(ld_rlx(&f->f_ref) > 0); /* the entry's is not yet dropped */
+	NO_LOCK_HELD();
 	wait_wakeall(&sd->sd_rwait);
 	wait_wakeall(&sd->sd_wwait);
 	head_unask(sd, e);
@@ -534,7 +551,7 @@ reserve(int min)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Point number fd at f; an entry still there was closed behind our back. */
+/* Point number fd at f, which is in hand; an entry still there was closed behind our back. */
 static int
 point(struct proc *p, int fd, struct file *f, bool cloexec)
 {
@@ -551,6 +568,7 @@ point(struct proc *p, int fd, struct file *f, bool cloexec)
 	st_rel(&e->fe_group, head_group(f->f_head));
 	(void)xchg(&e->fe_file, f); /* E6 */
 	lock_leave(me, &p->pr_lock);
+	hands_settled(me); /* first: old may be the same file */
 	if (old != NULL) {
 		part(p, e, old);
 		fd_rele(old, false);
@@ -569,10 +587,8 @@ fd_install(struct file *f, int min, bool cloexec)
 		return fd;
 	}
 	error = point(me->sl_pslot, fd, f, cloexec);
-	if (error == 0) {
-		hands_settled(me);
+	if (error == 0)
 		return fd;
-	}
 	plat_close(fd);
 	fd_rele(f, false);
 	return -error;
@@ -648,13 +664,13 @@ fd_dup2(int fd, int to)
 	old = entry_clear(me->sl_pslot, e);
 	if (old != NULL)
 		fd_rele(old, true);
+	fd_inhand(f); /* old may be the same file */
 	if (plat_dup2(ld_rlx(&placeholder), to) < 0) {
 		error = errno;
 		fd_rele(f, false);
 		return -error;
 	}
 	error = point(me->sl_pslot, to, f, false);
-	hands_settled(me);
 	return error != 0 ? -error : to;
 }
 
@@ -727,6 +743,7 @@ copychunk(struct fdent *to, const struct fdent *from, int base, int n)
 
 		if (ld_rlx(&from[i].fe_file) == NULL || fd_hold(base + i, &f) != 0)
 			continue;
+		ASSERT(ld_rlx(&to[i].fe_file) == NULL);
 		to[i].fe_cloexec = ld_rlx(&from[i].fe_cloexec);
 		st_rel(&to[i].fe_group, head_group(f->f_head));
 		st_rel(&to[i].fe_file, f);

@@ -115,6 +115,7 @@ call_enter(struct call *c, int fd)
 		     ld_seq(&e->fe_file) != c->c_file ||	    /* E3 */
 		     ld_acq(&e->fe_group) != c->c_group))
 		return call_enter_slow(c, fd);
+	ASSERT(c->c_file->f_head != NULL && c->c_file->f_head->sd_rq != NULL);
 	c->c_head = c->c_file->f_head;
 	c->c_gen = c->c_file->f_gen;
 	return 0;

@@ -11,6 +11,7 @@ suspect_add(struct file *f, uint64_t gen)
 	struct slot *me = slot_self();
 	struct file *at;
 
+	ASSERT(f != NULL && gen != 0);
 	if (me == NULL)
 		return;
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
@@ -29,6 +30,7 @@ suspect_drop(struct slot *me, struct file *f)
 {
 	struct file **link = &head_root->hr_suspect;
 
+	ASSERT(f->f_gen != 0); /* it is freed once */
 	/* Always: who buries somebody that had f in his hands may be looking at it. */
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
 	while (*link != NULL && *link != f)
@@ -88,6 +90,7 @@ led_to(const struct file *f)
 {
 	uint32_t top = ld_acq(&slot_root->sr_ptop), moved = ld_seq(suspect_moved(f));
 
+	LOCK_HELD(&head_root->hr_lock);
 	if (ld_acq(&f->f_kept) > 0 || unfinished(f))
 		return true;
 	for (uint32_t i = 1; i < top; i++) {
@@ -138,6 +141,7 @@ suspect_resolve(struct slot *me)
 {
 	struct file *f;
 
+	NO_LOCK_HELD();
 	while (ld_rlx(&head_root->hr_suspect) != NULL && (f = lost_file(me)) != NULL) {
 		uint32_t closing = ld_acq(&f->f_closing), closer = ld_acq(&f->f_closer);
 

@@ -103,6 +103,8 @@ str_pipe(int fd[2])
 	for (int i = 0; i < 2; i++) {
 		if (f[i] == NULL)
 			head_abandon(sd[i]);
+		else
+			fd_inhand(f[i]); /* of two only one is (salvage.h, F1) */
 		end[i] = f[i] != NULL ? fd_install(f[i], 0, false) : -ENOSR;
 	}
 	for (int i = 0; i < 2 && error == 0; i++)
