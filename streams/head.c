@@ -123,6 +123,7 @@ head_alloc(struct group *g, uint32_t kind)
 	struct headobj *ho;
 	struct stdata *sd;
 
+	ASSERT(kind == HEAD_PIPE || kind == HEAD_DEVICE || kind == HEAD_FIFO);
 	if (me == NULL)
 		return NULL;
 	if (USTR_HEAD_CACHE)
@@ -163,8 +164,10 @@ head_free(struct stdata *sd)
 	ASSERT(ld_rlx(&sd->sd_iid) == 0 || sd->sd_opens == 0);
 	freemsg(sd->sd_ians);
 	hq_flush(sd, FLUSHALL, -1);
+	ASSERT(!hq_any(rq) && head_wq(sd)->q_first == NULL);
 	htrace_gone(sd);
 	sig_freeall(sd);
+	ASSERT(sd->sd_sigs == NULL);
 	group_part(sd->sd_cell, rq);
 	band_freeall(rq);
 	band_freeall(rq + 1);
@@ -176,16 +179,33 @@ head_free(struct stdata *sd)
 
 /* ---- being the plumber ------------------------------------------------------------------ */
 
-/* Try to become sd_plumber; *step as plat_backoff()'s, for the wait between. */
+/* A plumber was killed: he may have linked a module, or taken one out, and not counted it. */
+static void
+count_modules(struct stdata *sd)
+{
+	uint32_t n = 0;
+
+	while (head_module(sd, n) != NULL)
+		n++;
+	st_rlx(&sd->sd_pushed, n);
+	if (ld_rlx(&sd->sd_anchor) > n)
+		st_rlx(&sd->sd_anchor, n);
+}
+
+/* Inside the group: try to become sd_plumber. */
 static bool
 plumber_try(struct slot *me, struct stdata *sd)
 {
 	uint32_t owner = ld_seq(&sd->sd_plumber);
 
-	/* A dead plumber's stream stays as it was left. */
+	ASSERT(ld_rlx(&me->sl_home) != NULL);
 	if (owner != 0 && !slot_gone(owner))
 		return false;
-	return cas(&sd->sd_plumber, &owner, me->sl_key);
+	if (!cas(&sd->sd_plumber, &owner, me->sl_key))
+		return false;
+	if (owner != 0)
+		count_modules(sd);
+	return true;
 }
 
 /* Wait a little for sd_plumber; ETIME: it is stopped. */
@@ -194,6 +214,7 @@ plumber_wait(struct stdata *sd, unsigned int *step, int64_t *since)
 {
 	struct slot *s = slot_of(ld_seq(&sd->sd_plumber));
 
+	ASSERT(slot_tls == NULL || ld_rlx(&slot_tls->sl_home) == NULL);
 	return plat_backoff(step) && s != NULL && slot_stopped(s, since) ? ETIME : 0;
 }
 
@@ -239,6 +260,7 @@ head_enter(struct slot *me, struct stdata *sd)
 void
 head_plumb_leave(struct stdata *sd)
 {
+	ASSERT(ld_rlx(&sd->sd_plumber) == slot_tls->sl_key); /* nobody takes it from the living */
 	(void)xchg(&sd->sd_plumber, 0u);
 }
 
@@ -262,6 +284,7 @@ head_pair(struct stdata *sd, struct regent *re, uint32_t kind)
 
 	if (rq == NULL)
 		return NULL;
+	ASSERT(kind == 0 || kind == QK_DRIVER);
 	queue_setup(rq, &re->re_tables, kind);
 	if (registry_perims(re, rq) != 0) {
 		queue_free(rq);
@@ -302,6 +325,7 @@ head_callopen(struct slot *me, queue_t *rq, dev_t *dev, int oflag, int sflag)
 	cred_t cr = head_cred();
 	int error = 0;
 
+	ASSERT(ld_rlx(&me->sl_home) != NULL && rq->q_stream != NULL);
 	if (rq->q_perim != NULL && !perim_enter(me, rq->q_perim))
 		return ETIME;
 	if (pc->pc_open != NULL)
@@ -320,6 +344,7 @@ run_close(struct slot *me, queue_t *rq, int oflag)
 	const struct procs *pc = &put_procs[rq->q_procs];
 	cred_t cr = head_cred();
 
+	ASSERT(ld_rlx(&me->sl_home) != NULL);
 	if (rq->q_perim != NULL && !perim_enter(me, rq->q_perim))
 		return ETIME;
 	if (pc->pc_close != NULL)
@@ -327,6 +352,8 @@ run_close(struct slot *me, queue_t *rq, int oflag)
 	qprocsoff(rq);
 	if (rq->q_perim != NULL)
 		perim_leave(me, rq->q_perim);
+	/* QHLIST may be left by a thread that was killed. */
+	ASSERT(!(rq->q_flag & (QPROCS | QENAB)) && rq->q_pfirst == NULL);
 	return 0;
 }
 
@@ -348,6 +375,7 @@ head_push(struct slot *me, struct stdata *sd, const char *name, int oflag)
 	queue_t *rq;
 	int error;
 
+	ASSERT(ld_rlx(&sd->sd_plumber) == me->sl_key);
 	if ((long)ld_rlx(&sd->sd_pushed) >= ld_rlx(&head_root->hr_nstrpush))
 		return EINVAL;
 	error = relinkable(me);
@@ -379,6 +407,8 @@ head_dispose(struct slot *me, queue_t *wq, int oflag)
 	struct regent *re = registry_of(rq);
 	int error = head_elsewhere(wq);
 
+	ASSERT(!(wq->q_kind & (QK_READ | QK_HEADW | QK_DEADEND)));
+	ASSERT(ld_rlx(&wq->q_stream->sd_plumber) == me->sl_key);
 	if (error == 0)
 		error = relinkable(me);
 	if (error == 0)
@@ -396,6 +426,7 @@ head_pop(struct call *c)
 	struct stdata *sd = c->c_head;
 	int error;
 
+	ASSERT(ld_rlx(&sd->sd_plumber) == c->c_me->sl_key);
 	if (head_module(sd, 0) == NULL)
 		return EINVAL;
 	if (ld_rlx(&sd->sd_pushed) <= ld_rlx(&sd->sd_anchor) && geteuid() != 0)
@@ -403,6 +434,7 @@ head_pop(struct call *c)
 	error = head_dispose(c->c_me, head_wq(sd)->q_next, (int)ld_rlx(&c->c_file->f_flags));
 	if (error != 0)
 		return error == EXDEV ? ENXIO : error; /* only who has the code can pop it */
+	ASSERT(sd->sd_pushed > 0);
 	st_rlx(&sd->sd_pushed, sd->sd_pushed - 1);
 	if (sd->sd_anchor > sd->sd_pushed)
 		st_rlx(&sd->sd_anchor, sd->sd_pushed);
@@ -441,6 +473,7 @@ void
 head_unpipe(struct stdata *sd[2])
 {
 	ASSERT(sd[0]->sd_opens == 0 && sd[1]->sd_opens == 0);
+	ASSERT(sd[0]->sd_mate == sd[1] && sd[1]->sd_mate == sd[0]);
 	head_free(sd[0]);
 	head_free(sd[1]);
 }

@@ -238,6 +238,7 @@ head_next(const struct stdata *sd, const queue_t *wq)
 {
 	queue_t *q = wq->q_next;
 
+	ASSERT(wq->q_stream == sd && !(wq->q_kind & QK_READ));
 	return q != NULL && q->q_stream == sd && !(q->q_kind & (QK_READ | QK_DEADEND)) ? q : NULL;
 }
 
