@@ -66,6 +66,7 @@ append(queue_t *q, mblk_t *mp)
 static void
 total_in(queue_t *q, size_t bytes, size_t blocks)
 {
+	LOCK_HELD(&q->q_lock);
 	st_rlx(&q->q_putb, q->q_putb + bytes);
 	st_rlx(&q->q_putn, q->q_putn + blocks);
 }
@@ -77,6 +78,7 @@ put_urgent(struct slot *me, queue_t *q, mblk_t *mp)
 	unsigned int class = queue_class(mp);
 	size_t bytes, blocks;
 
+	ASSERT(class > 0 && class <= 256);
 	msg_weigh(mp, &bytes, &blocks);
 	if (class == 256)
 		mp->b_band = 0;
@@ -163,6 +165,7 @@ bool
 hq_hold(struct slot *me, queue_t *q, mblk_t *mp)
 {
 	LOCK_HELD(&q->q_rlock);
+	ASSERT(q->q_kind & QK_HEADR);
 	if (hq_first(me, q) == NULL || !msg_share(&mp))
 		return false;
 	if (queue_class(mp) != 0)
@@ -187,6 +190,7 @@ take(struct slot *me, queue_t *q)
 	mblk_t *mp, *next, *last;
 
 	LOCK_HELD(&q->q_rlock);
+	EQUIV(q->q_rfirst == NULL, q->q_rlast == NULL);
 	if (ld_seq(&q->q_first) == NULL)
 		return q->q_rfirst;
 	if (q->q_rfirst == NULL && ld_rlx(&q->q_pace) != 0 && ld_rlx(&q->q_pace) < PACE_FEW)
@@ -200,6 +204,7 @@ take(struct slot *me, queue_t *q)
 	(void)xchg(&q->q_urgent, 0u);
 	st_rlx(&q->q_pace, (uint32_t)(q->q_putn - q->q_taken));
 	q->q_taken = q->q_putn;
+	ASSERT(q->q_taken <= q->q_putn);
 	lock_leave(me, &q->q_lock);
 	if (q->q_rfirst == NULL) {
 		q->q_rlast = last;
@@ -216,6 +221,7 @@ take(struct slot *me, queue_t *q)
 mblk_t *
 hq_first(struct slot *me, queue_t *q)
 {
+	LOCK_HELD(&q->q_rlock);
 	if (likely(q->q_rfirst != NULL && ld_seq(&q->q_urgent) == 0))
 		return q->q_rfirst;
 	return take(me, q);
@@ -226,6 +232,8 @@ hq_shift(queue_t *q, mblk_t *mp)
 {
 	LOCK_HELD(&q->q_rlock);
 	ASSERT(q->q_rfirst == mp);
+	ASSERT(mp->b_prev == NULL);
+	EQUIV(mp->b_next == NULL, q->q_rlast == mp);
 	st_rlx(&q->q_rfirst, mp->b_next);
 	if (mp->b_next != NULL)
 		mp->b_next->b_prev = NULL;
@@ -239,6 +247,8 @@ hq_replace(queue_t *q, mblk_t *mp, mblk_t *rest)
 {
 	LOCK_HELD(&q->q_rlock);
 	ASSERT(q->q_rfirst == mp);
+	ASSERT(rest != mp && rest != NULL);
+	EQUIV(mp->b_next == NULL, q->q_rlast == mp);
 	rest->b_band = mp->b_band;
 	rest->b_flag = mp->b_flag;
 	rest->b_next = mp->b_next;
@@ -258,6 +268,8 @@ want_room(queue_t *q)
 	size_t bytes = ld_acq(&q->q_putb) - q->q_gotb;
 	size_t blocks = ld_acq(&q->q_putn) - q->q_gotn;
 
+	LOCK_HELD(&q->q_rlock);
+	ASSERT((ssize_t)bytes >= 0 && (ssize_t)blocks >= 0); /* flow.h, invariant 3 */
 	if (flow_low(bytes, blocks, ld_rlx(&q->q_lowat)) &&
 	    (f_and(&q->q_want, ~(uint32_t)WANT_ROOM) & WANT_ROOM))
 		flow_backenable(q);
@@ -267,6 +279,7 @@ want_room(queue_t *q)
 static void
 front_changed(struct slot *me, queue_t *q, uint32_t want)
 {
+	LOCK_HELD(&q->q_rlock);
 	if (want & WANT_SIG)
 		sig_front(me, q->q_stream);
 	if (want & WANT_LEVEL)
@@ -276,6 +289,7 @@ front_changed(struct slot *me, queue_t *q, uint32_t want)
 static NOINLINE void
 wanted(struct slot *me, queue_t *q, uint32_t want, const mblk_t *mp, size_t bytes)
 {
+	LOCK_HELD(&q->q_rlock);
 	if (want & WANT_TRACE)
 		qtrace_got(q, mp, bytes);
 	if (want & WANT_ROOM)
@@ -293,6 +307,7 @@ got_band(struct slot *me, queue_t *q, unsigned int class, size_t bytes, size_t b
 
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
 	qb = band_find(q, class);
+	ASSERT(qb != NULL); /* else it is MSG_UNCOUNTED */
 	/* Salvage forgets the counts of a broken queue, and the reader may have some of it. */
 	if (ld_rlx(&q->q_stream->sd_state) & SD_DAMAGED) {
 		bytes = bytes < qb->qb_count ? bytes : qb->qb_count;
@@ -378,6 +393,7 @@ link_front(queue_t *q, mblk_t *mp)
 {
 	mblk_t *at = q->q_rfirst;
 
+	LOCK_HELD(&q->q_rlock);
 	while (at != NULL && queue_class(at) > queue_class(mp))
 		at = at->b_next;
 	mp->b_next = at;
@@ -398,15 +414,19 @@ hq_unget(struct slot *me, struct stdata *sd, mblk_t *mp)
 	queue_t *q = sd->sd_rq;
 	unsigned int class = queue_class(mp);
 	size_t bytes, blocks;
+	qband_t *qb;
 
 	msg_weigh(mp, &bytes, &blocks);
 	hq_lock(me, q);
 	(void)take(me, q);
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
-	if (class == 0 || class == 256)
-		total_in(q, bytes, blocks);
+	qb = class == 256 ? NULL : band_find(q, class);
+	if (qb != NULL)
+		band_add(qb, bytes, blocks);
 	else
-		band_add(band_find(q, class), bytes, blocks);
+		total_in(q, bytes, blocks);
+	if (qb == NULL && class != 0 && class != 256)
+		mp->b_flag |= MSG_UNCOUNTED; /* as it was: there is no memory for the band */
 	lock_leave(me, &q->q_lock);
 	if (ld_rlx(&q->q_tap) != 0)
 		qtrace(q, USTR_EV_BACK, mp);
@@ -422,6 +442,7 @@ hq_count(struct slot *me, queue_t *q)
 {
 	size_t n = 0;
 
+	LOCK_HELD(&q->q_rlock);
 	(void)hq_first(me, q);
 	take(me, q);
 	for (mblk_t *mp = q->q_rfirst; mp != NULL; mp = mp->b_next)
@@ -498,6 +519,7 @@ hq_refresh(queue_t *q)
 void
 hq_remark(queue_t *q)
 {
+	ASSERT(q->q_kind & QK_HEADR);
 	if (f_and(&q->q_want, ~(uint32_t)WANT_ROOM) & WANT_ROOM)
 		flow_backenable(q);
 }
