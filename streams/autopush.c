@@ -21,6 +21,7 @@ covering(unsigned int major, unsigned int from, unsigned int to)
 	struct autopush *ap = registry->rg_autopush;
 
 	LOCK_HELD(&registry->rg_lock);
+	ASSERT(from <= to);
 	while (ap != NULL && (ap->ap_sap.sap_major != major || ap->ap_sap.sap_lastminor < from ||
 				     ap->ap_sap.sap_minor > to))
 		ap = ap->ap_next;
@@ -171,6 +172,7 @@ autopush_set(const struct strapush *asked)
 				   ap->ap_sap.sap_lastminor) != NULL)
 		error = EEXIST;
 	if (error == 0) {
+		ASSERT(ap->ap_sap.sap_minor <= ap->ap_sap.sap_lastminor);
 		ap->ap_next = registry->rg_autopush;
 		st_rlx(&registry->rg_autopush, ap);
 	}

@@ -259,7 +259,6 @@ fd_file(struct stdata *sd, int oflag)
 static void
 file_free(struct file *f)
 {
-	ASSERT(ld_rlx(&f->f_kept) == 0);
 	suspect_drop(slot_tls, f);
 	heap_free(f, sizeof(*f));
 }

@@ -240,6 +240,7 @@ make_room(void)
 	struct proc *p = proc_make(NPROC - 1);
 	int error = p == NULL ? ENOMEM : 0;
 
+	ASSERT(slot_root->sr_named && slot_tls == NULL);
 	if (error == 0) {
 		suspect_last();
 		st_rel(&p->pr_state, (uint32_t)PROC_EMBRYO);

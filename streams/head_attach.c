@@ -55,6 +55,7 @@ attach_add(int fd, const char *path)
 		error = ENOSR;
 	if (error == 0) {
 		nd->nd_file = f;
+		ASSERT(nd->nd_head == f->f_head);
 		error = enlist(nd);
 	}
 	if (error == 0) {
@@ -83,6 +84,7 @@ attach_remove(const char *path)
 	lock_leave(me, &registry->rg_lock);
 	if (nd == NULL)
 		return EINVAL;
+	ASSERT(nd->nd_file->f_head == nd->nd_head && ld_rlx(&nd->nd_file->f_ref) > 0);
 	fd_rele(nd->nd_file, true);
 	node_free(nd);
 	return 0;
@@ -115,6 +117,7 @@ attach_open(const struct plat_path *pp, int denied, int oflag, struct file *f, b
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	nd = node_find(pp, NODE_ATTACH);
 	if (nd != NULL && denied == 0) {
+		ASSERT(f->f_head == NULL && nd->nd_head->sd_opens > 0);
 		head_settle(nd->nd_head);
 		nd->nd_head->sd_opens++;
 		f->f_head = nd->nd_head;

@@ -42,6 +42,7 @@ drain_writes(struct slot *me, struct stdata *sd)
 	int64_t until = plat_now() + (int64_t)ld_rlx(&sd->sd_cltime) * 1000000;
 	unsigned int us = 50;
 
+	ASSERT(ld_rlx(&me->sl_home) != NULL && ld_rlx(&sd->sd_plumber) == me->sl_key);
 	while (writes_left(sd) && !(ld_acq(&sd->sd_state) & SD_TROUBLE) && plat_now() < until) {
 		bool signalled;
 
@@ -64,6 +65,7 @@ static void
 mate_flag(struct slot *me, struct stdata *sd, uint32_t flags)
 {
 	plumb_lock(me);
+	IMPLY(sd->sd_mate != NULL, sd->sd_mate->sd_mate == sd);
 	if (sd->sd_mate != NULL) {
 		f_or(&sd->sd_mate->sd_state, flags);
 		head_wake(sd->sd_mate);
@@ -86,6 +88,7 @@ head_detach(struct slot *me, struct stdata *sd)
 
 	plumb_lock(me);
 	mate = sd->sd_mate;
+	IMPLY(mate != NULL, mate->sd_mate == sd && sd->sd_kind == HEAD_PIPE);
 	if (mate != NULL) {
 		plumb_cut(sd->sd_rq);
 		plumb_cut(mate->sd_rq);
@@ -106,6 +109,7 @@ head_delist(struct slot *me, struct stdata *sd)
 	if (sd->sd_kind != HEAD_DEVICE)
 		return;
 	link = &sd->sd_reg->re_open;
+	ASSERT(sd->sd_reg != NULL);
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	while (*link != NULL && *link != sd)
 		link = &(*link)->sd_nextopen;
@@ -131,6 +135,8 @@ head_takeapart(struct slot *me, struct stdata *sd, int oflag, bool drain)
 {
 	int error;
 
+	ASSERT(ld_rlx(&sd->sd_plumber) == me->sl_key && ld_rlx(&me->sl_home) != NULL);
+	ASSERT(sd->sd_opens == 0 || (ld_acq(&sd->sd_state) & SD_OPENING));
 	if (drain && !(oflag & O_NONBLOCK))
 		drain_writes(me, sd);
 	error = head_unlinkall(me, sd, drain); /* C3a */
@@ -169,6 +175,8 @@ head_settle(struct stdata *sd)
 	LOCK_HELD(&registry->rg_lock);
 	if (f == NULL)
 		return;
+	ASSERT(f->f_head == sd);
+	ASSERT(sd->sd_opens == sd->sd_toopens || sd->sd_opens == sd->sd_toopens + 1);
 	st_rlx(&sd->sd_opens, sd->sd_toopens);
 	CRASH_POINT();
 	if (sd->sd_toopens == 0)
@@ -189,6 +197,7 @@ head_lastclose(struct stdata *sd, struct file *f)
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	head_settle(sd);
 	ASSERT(sd->sd_opens > 0);
+	ASSERT(sd->sd_leaver == NULL && !(ld_rlx(&sd->sd_state) & SD_CLOSING));
 	last = sd->sd_opens == 1;
 	/* First: whoever is killed in here leaves no name that leads to a closing stream. */
 	if (last && sd->sd_kind == HEAD_FIFO)

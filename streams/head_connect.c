@@ -24,6 +24,7 @@ pack(struct stdata *sd[2], mblk_t **mpp)
 	int error = f == NULL ? ENOSR : passfp_make(f, -1, mpp);
 
 	if (error == 0) {
+		ASSERT(sd[0]->sd_opens == 0 && sd[1]->sd_opens == 0);
 		sd[0]->sd_opens = sd[1]->sd_opens = 1;
 		return 0;
 	}
@@ -50,6 +51,7 @@ strconnect(queue_t *q)
 	int error;
 
 	ASSERT(made == NULL);
+	ASSERT(ld_rlx(&slot_tls->sl_home) != NULL); /* an open routine's call */
 	if (ld_acq(&sd->sd_state) & (SD_HUP | SD_BROKEN))
 		return ENXIO;
 	if (!bcanputnext(wq, 0))

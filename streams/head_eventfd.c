@@ -103,6 +103,7 @@ ask(const struct follower *fw)
 	struct call c;
 	short events = 0;
 
+	ASSERT(ld_rlx(&slot_tls->sl_home) == NULL); /* the caller names no group */
 	if (call_enter(&c, fw->fw_fd) != 0)
 		return 0;
 	if (c.c_head == fw->fw_head)
@@ -117,6 +118,7 @@ follow(struct follower *fw)
 {
 	bool ready;
 
+	ASSERT(fw->fw_reg->sr_kind == SIGREG_EVENTFD);
 	if (ld_seq(&fw->fw_reg->sr_due) == 0 || xchg(&fw->fw_reg->sr_due, 0u) == 0)
 		return;
 	ready = ask(fw) != 0;
@@ -155,6 +157,7 @@ eventfd_forget(struct stdata *sd)
 	sigset_t old;
 	int fd;
 
+	NO_LOCK_HELD();
 	if (likely(ld_acq(&own.first) == NULL))
 		return;
 	enter(&old);
@@ -248,6 +251,7 @@ make(struct call *c, short events, int *fd)
 		fw->fw_next = own.first;
 		st_rel(&own.first, fw);
 	}
+	ASSERT(fw->fw_head == c->c_head && fw->fw_eventfd >= 0);
 	(void)xchg(&fw->fw_reg->sr_due, 1u); /* V1: what was before counts as well */
 	f_or(&c->c_me->sl_after, (uint32_t)AFTER_EVENTS);
 	*fd = fw->fw_eventfd;

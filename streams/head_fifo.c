@@ -27,6 +27,7 @@ make(const struct plat_path *pp)
 		sd->sd_node = nd;
 		sd->sd_minor = pp->pp_dev == NODE_DEVICE ? (uint32_t)pp->pp_ino : 0;
 		sd->sd_state = SD_BROKEN | SD_NOWRITER;
+		ASSERT(sd->sd_opens == 0 && sd->sd_readers == 0 && sd->sd_writers == 0);
 		fifo_join(sd->sd_rq);
 		return nd;
 	}
@@ -85,6 +86,8 @@ settle(struct stdata *sd)
 		f_or(&sd->sd_state, SD_NOWRITER);
 	else
 		f_and(&sd->sd_state, ~(uint32_t)SD_NOWRITER);
+	EQUIV(sd->sd_readers == 0, ld_rlx(&sd->sd_state) & SD_BROKEN); /* invariant 2 */
+	EQUIV(sd->sd_writers == 0, ld_rlx(&sd->sd_state) & SD_NOWRITER);
 	f->f_side = sd->sd_toside;
 	CRASH_POINT();
 	st_rel(&sd->sd_joiner, NULL);
@@ -96,6 +99,7 @@ count(struct stdata *sd, struct file *f, uint32_t side)
 {
 	uint32_t was = f->f_side;
 
+	LOCK_HELD(&registry->rg_lock);
 	ASSERT(sd->sd_kind == HEAD_FIFO && sd->sd_joiner == NULL);
 	IMPLY(was & FIFO_READS, sd->sd_readers > 0);
 	IMPLY(was & FIFO_WRITES, sd->sd_writers > 0);
@@ -125,6 +129,7 @@ side_of(int oflag)
 static bool
 refused(const struct stdata *sd, int oflag)
 {
+	LOCK_HELD(&registry->rg_lock);
 	return side_of(oflag) == FIFO_WRITES && (oflag & O_NONBLOCK) &&
 		(sd == NULL || sd->sd_readers == 0);
 }
@@ -135,6 +140,7 @@ lookup(const struct plat_path *pp)
 {
 	struct node *nd = node_find(pp, NODE_FIFO);
 
+	LOCK_HELD(&registry->rg_lock);
 	if (nd == NULL || !(ld_acq(&nd->nd_head->sd_state) & SD_DAMAGED))
 		return nd;
 	node_remove(nd);
@@ -193,6 +199,7 @@ join(struct slot *me, struct file *f, int oflag, struct meeting *mt)
 	uint32_t side = side_of(oflag);
 	int error = 0;
 
+	ASSERT(sd->sd_kind == HEAD_FIFO && sd->sd_opens > 0);
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	settle(sd);
 	if (refused(sd, oflag)) {
@@ -281,6 +288,7 @@ fifo_leave(struct file *f)
 	ended = (f->f_side & FIFO_WRITES) && sd->sd_writers == 1;
 	if (f->f_side != 0)
 		count(sd, f, 0);
+	ASSERT(f->f_side == 0);
 	lock_leave(me, &registry->rg_lock);
 	head_wake(sd);
 	head_event(sd, ended ? S_HANGUP : S_CLEARED, 0);

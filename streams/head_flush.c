@@ -42,6 +42,7 @@ await_flush(struct call *c, const mblk_t *mp)
 	int64_t since = 0, until = plat_now() + (int64_t)FLUSH_LIMIT * 1000000;
 	unsigned int step = 0;
 
+	ASSERT(ld_rlx(&mp->b_datap->db_ref) > 0); /* mine at least */
 	while (ld_acq(&mp->b_datap->db_ref) > 1) {
 		if (plat_now() > until || holder_stopped(c, &since))
 			return ETIME;

@@ -69,6 +69,7 @@ part_copy(struct part *p, const mblk_t *mp, const mblk_t *end)
 			return EFAULT;
 		done += take;
 	}
+	ASSERT(done <= room && done <= p->p_have);
 	p->p_len = p->p_max < 0 || !p->p_there ? -1 : (int)done;
 	return 0;
 }
@@ -131,6 +132,7 @@ take_msg(struct call *c, struct receive *r)
 	mblk_t *mp = hq_first(c->c_me, c->c_head->sd_rq), *end;
 	struct part ctl, data;
 
+	LOCK_HELD(&c->c_head->sd_rq->q_rlock);
 	if (mp == NULL)
 		return TAKE_WAIT;
 	r->r_error = EBADMSG;
@@ -158,6 +160,7 @@ ready_msg(struct call *c, void *arg)
 	mblk_t *mp;
 	bool ok;
 
+	ASSERT(g->g_want == MSG_HIPRI || g->g_want == MSG_BAND || g->g_want == MSG_ANY);
 	if (ld_seq(&c->c_head->sd_state) & SD_RDSTOP)
 		return true;
 	if (!hq_any(q))
@@ -199,6 +202,7 @@ give_eof(struct getting *g)
 {
 	int zero = 0;
 
+	ASSERT(g->g_r.r_eof && g->g_mpp == NULL);
 	if ((g->g_ctl != NULL && plat_copyout(&g->g_ctl->len, &zero, sizeof(int)) != 0) ||
 	    (g->g_data != NULL && plat_copyout(&g->g_data->len, &zero, sizeof(int)) != 0) ||
 	    give_int(g->g_flagsp, 0) != 0 || (g->g_pmsg && give_int(g->g_bandp, 0) != 0))
@@ -234,6 +238,7 @@ take_mblk(struct call *c, struct receive *r)
 {
 	mblk_t *mp = hq_first(c->c_me, c->c_head->sd_rq);
 
+	LOCK_HELD(&c->c_head->sd_rq->q_rlock);
 	if (mp == NULL)
 		return TAKE_WAIT;
 	receive_keep(c, mp);

@@ -84,6 +84,7 @@ name_of(struct call *c, int fd, queue_t **qp)
 	struct call other;
 	int error;
 
+	NO_LOCK_HELD();
 	plumb_exit(c->c_me);
 	error = call_enter(&other, fd);
 	if (error == 0) {

@@ -8,6 +8,7 @@
 void
 number_leave(struct slot *me)
 {
+	ASSERT(ld_rlx(&me->sl_home) != NULL);
 	st_rel(&me->sl_home, NULL);
 }
 
@@ -52,6 +53,7 @@ number_enter_of(struct slot *me, const struct proc *p, unsigned int id, struct f
 {
 	struct file *f = NULL;
 
+	ASSERT(ld_rlx(&me->sl_home) == NULL);
 	if (p == NULL || p->pr_fd0 == NULL || p->pr_fd == NULL)
 		return NULL;
 	f = enter_chunk(me, p->pr_fd0, FD_INLINE, id);

@@ -57,6 +57,7 @@ lookup(struct regent *re, uint32_t minor)
 {
 	struct stdata *sd = re->re_open;
 
+	LOCK_HELD(&registry->rg_lock);
 	while (sd != NULL && sd->sd_minor != minor)
 		sd = sd->sd_nextopen;
 	return sd;
@@ -86,6 +87,7 @@ enlist(struct slot *me, struct regent *re, struct stdata *sd, bool clone)
 	bool ok = true;
 
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	ASSERT(sd->sd_reg == re && sd->sd_nextopen == NULL);
 	if (clone) {
 		do
 			sd->sd_minor = ++re->re_minor & 0x0fffffff;
@@ -131,6 +133,7 @@ choose(struct slot *me, struct stdata *sd, uint32_t minor)
 {
 	const struct stdata *other;
 
+	ASSERT(sd->sd_kind == HEAD_DEVICE && ld_rlx(&sd->sd_plumber) == me->sl_key);
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	other = lookup(sd->sd_reg, minor);
 	if (other == NULL)
@@ -147,6 +150,7 @@ open_driver(struct slot *me, struct stdata *sd, int oflag, bool clone, dev_t *de
 	queue_t *rq = head_pair(sd, re, QK_DRIVER);
 	int error;
 
+	ASSERT(ld_acq(&sd->sd_state) & SD_OPENING);
 	if (rq == NULL)
 		return ENOSR;
 	*devp = makedevice(re->re_major, sd->sd_minor);
@@ -165,6 +169,7 @@ autopush(struct slot *me, struct stdata *sd, int oflag)
 	struct strapush sap;
 	int error = 0;
 
+	ASSERT(sd->sd_pushed == 0);
 	if (!autopush_find(sd->sd_reg, sd->sd_minor, &sap))
 		return 0;
 	for (unsigned int i = 0; error == 0 && i < sap.sap_npush; i++) {

@@ -142,6 +142,7 @@ set_mark(struct call *c, size_t *mark, int value, bool high)
 	queue_t *q = c->c_head->sd_rq;
 	bool ok;
 
+	ASSERT(mark == &q->q_hiwat || mark == &q->q_lowat);
 	if (value < 0)
 		return EINVAL;
 	lock_enter(c->c_me, &q->q_lock, RANK_QUEUE);
@@ -197,6 +198,7 @@ set_marks(struct stdata *sd, const struct stroptions *so)
 	if (so->so_flags & SO_BAND)
 		(void)band_reserve(q, so->so_band);
 	lock_enter(me, &q->q_lock, RANK_QUEUE);
+	ASSERT(q->q_kind & QK_HEADR);
 	if (so->so_flags & SO_BAND)
 		qb = band_find(q, so->so_band);
 	if (so->so_flags & SO_HIWAT) {

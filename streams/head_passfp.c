@@ -79,6 +79,7 @@ take_passfp(struct call *c, struct receive *r)
 	struct passing *ps = (struct passing *)r;
 	mblk_t *mp = hq_first(c->c_me, c->c_head->sd_rq);
 
+	LOCK_HELD(&c->c_head->sd_rq->q_rlock);
 	if (mp == NULL)
 		return TAKE_WAIT;
 	if (passfp_of(mp) == NULL) {
@@ -112,6 +113,7 @@ passfp_receive(struct call *c, void *arg, int *rval)
 		error = head_receive(c, &ps.ps_r);
 	if (error != 0 || ps.ps_r.r_eof)
 		return error != 0 ? error : ENXIO;
+	ASSERT(ps.ps_mp != NULL && ps.ps_mp->b_next == NULL);
 	rf.uid = passfp_of(ps.ps_mp)->pa_uid;
 	rf.gid = passfp_of(ps.ps_mp)->pa_gid;
 	plumb_exit(c->c_me);

@@ -157,6 +157,7 @@ gather(struct polling *p, nfds_t i)
 
 	if (k->k_n == k->k_room && grow(k, p->p_n) != 0)
 		return ENOMEM;
+	ASSERT(k->k_n < k->k_room && i < p->p_n);
 	k->k_at[k->k_n] = i;
 	k->k_fd[k->k_n++] = (struct pollfd){ p->p_fds[i].fd, p->p_fds[i].events, 0 };
 	return 0;
@@ -175,6 +176,7 @@ look(struct polling *p, nfds_t i, bool arm)
 		return;
 	error = call_enter(&c, pfd->fd);
 	if (error == 0) {
+		ASSERT(c.c_head->sd_rq != NULL);
 		p->p_nstream++;
 		if (arm) {
 			wait_on(&c.c_head->sd_rwait, c.c_me);
@@ -241,6 +243,7 @@ doze(struct polling *p, int bell, int64_t deadline)
 	int64_t piece = plat_now() + LOOK_MS * 1000000;
 	nfds_t n = k->k_n;
 
+	ASSERT(n <= k->k_room); /* there is room for one more */
 	k->k_fd[n] = (struct pollfd){ bell, POLLIN, 0 };
 	if ((bell < 0 || helper_absent()) && piece < deadline)
 		deadline = piece;
@@ -254,6 +257,7 @@ sleep_once(struct polling *p, struct slot *me, int64_t deadline)
 	bool by_bell = p->p_kernel.k_n > 0 || p->p_mask != NULL;
 	int bell = by_bell ? bell_take(me) : -1, error;
 
+	NO_LOCK_HELD();
 	if (by_bell)
 		wait_begin_poll(me);
 	else
@@ -278,6 +282,7 @@ wait_ready(struct polling *p, struct slot *me, int64_t deadline)
 {
 	int error = 0;
 
+	ASSERT(p->p_nstream > 0 && ld_rlx(&me->sl_home) == NULL);
 	for (int i = 0; p->p_n <= FEW && i < YIELDS; i++) {
 		plat_yield();
 		error = look_all(p, false);

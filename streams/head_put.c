@@ -53,6 +53,8 @@ set_error(struct stdata *sd, int *errp, uint32_t flag, unsigned char error)
 {
 	if (error == NOERROR)
 		return;
+	IMPLY(flag == SD_RDERR, errp == &sd->sd_rderr);
+	IMPLY(flag == SD_WRERR, errp == &sd->sd_wrerr);
 	st_rel(errp, (int)error);
 	if (error != 0)
 		f_or(&sd->sd_state, flag);
@@ -151,6 +153,7 @@ static arrival *const arrivals[256] = {
 int
 head_rput(queue_t *q, mblk_t *mp)
 {
+	ASSERT(q == q->q_stream->sd_rq && (q->q_kind & QK_HEADR));
 	arrival *arrive = arrivals[msg_type(mp)];
 
 	if (likely(arrive == arrive_queued))
@@ -181,6 +184,7 @@ head_trouble(struct stdata *sd, uint32_t minds, bool *sigpipe)
 	uint32_t state = ld_acq(&sd->sd_state);
 	int error;
 
+	ASSERT(sigpipe != NULL);
 	if ((state & SD_BROKEN) && (minds & ACC_PIPE)) {
 		*sigpipe |= (minds & ACC_SIGPIPE) != 0;
 		return EPIPE;

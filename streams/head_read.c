@@ -62,6 +62,7 @@ head_receive(struct call *c, struct receive *r)
 	enum take did;
 	int error;
 
+	NO_LOCK_HELD();
 	r->r_eof = false;
 	for (;;) {
 		/* The end, if seen before the queue was found empty. */
@@ -93,6 +94,7 @@ unqueue(struct call *c, mblk_t *mp)
 	unsigned int class = hq_class(mp);
 	size_t bytes, blocks;
 
+	LOCK_HELD(&c->c_head->sd_rq->q_rlock);
 	if (unlikely(msg_type(mp) == M_PCPROTO))
 		st_rel(&c->c_head->sd_pcproto, 0u);
 	hq_shift(c->c_head->sd_rq, mp);
@@ -128,6 +130,7 @@ strip(mblk_t *mp, mblk_t *end, size_t n, bool whole, mblk_t **gone, size_t *byte
 		mblk_t *rest = mp->b_cont;
 
 		if (!whole && (n < len || n == 0)) {
+			ASSERT(n <= len);
 			mp->b_rptr += n;
 			*bytes += n;
 			break;
@@ -175,6 +178,7 @@ receive_use(struct call *c, struct receive *r, mblk_t *mp, mblk_t *mid, struct u
 		gone->b_next = r->r_gone;
 		r->r_gone = gone;
 	}
+	IMPLY(gone == NULL, blocks == 0 && first == mp);
 	hq_got(c->c_me, q, mp, class, bytes, blocks);
 }
 
@@ -238,6 +242,7 @@ read_one(struct call *c, struct reading *rd, mblk_t *mp, ssize_t n)
 
 	msg_weigh(mp, &bytes, &blocks);
 	whole = (size_t)n == bytes;
+	ASSERT(n >= 0 && (size_t)n <= bytes);
 	rd->rd_got += (size_t)n;
 	if (whole || (rd->rd_opt & RMSGD))
 		receive_drop(c, &rd->rd_r, mp);
@@ -252,6 +257,7 @@ take_read(struct call *c, struct receive *r)
 	struct reading *rd = (struct reading *)r;
 	mblk_t *mp;
 
+	LOCK_HELD(&c->c_head->sd_rq->q_rlock);
 	while ((mp = hq_first(c->c_me, c->c_head->sd_rq)) != NULL) {
 		enum special sp = judge(c, rd, mp);
 		ssize_t n;
@@ -293,6 +299,7 @@ announce_read(struct call *c, struct receive *r)
 	    r->r_asked || hq_any(c->c_head->sd_rq))
 		return false;
 	r->r_asked = true;
+	NO_LOCK_HELD();
 	mp = allocb(sizeof(want), BPRI_HI);
 	if (mp == NULL)
 		return false;

@@ -56,6 +56,7 @@ static int
 take_sets(struct selecting *s, int nfds)
 {
 	s->s_bytes = roundup2((size_t)nfds, 8 * sizeof(long)) / 8;
+	ASSERT(s->s_bytes <= sizeof(fd_set));
 	for (int k = 0; k < NSETS; k++) {
 		FD_ZERO(&s->s_set[k]);
 		if (s->s_user[k] == NULL)
@@ -93,6 +94,7 @@ ask(struct selecting *s, int nfds)
 		for (int k = 0; k < NSETS; k++)
 			if (FD_ISSET(fd, &s->s_set[k]))
 				events |= stream ? meaning[k].stream : meaning[k].kernel;
+		ASSERT(s->s_n < FD_SETSIZE);
 		s->s_fds[s->s_n] = (struct pollfd){ fd, events, 0 };
 		s->s_stream[s->s_n++] = stream;
 	}
@@ -104,6 +106,7 @@ answer(struct selecting *s, nfds_t i)
 {
 	int fd = s->s_fds[i].fd, n = 0;
 
+	ASSERT(fd >= 0 && fd < FD_SETSIZE);
 	for (int k = 0; k < NSETS; k++) {
 		short bits = s->s_stream[i] ? meaning[k].stream | meaning[k].stream_also :
 			meaning[k].kernel | meaning[k].kernel_also;

@@ -38,6 +38,7 @@ kind_of(uint32_t mask, const struct event *e)
 		{ S_ERROR, SIGDUE_ERR }, { S_HANGUP, SIGDUE_HUP },
 	};
 
+	ASSERT(e->e_events != 0);
 	if (e->e_events & S_MSG)
 		return e->e_signo == SIGPOLL ? SIGDUE_MSG : SIGDUE_OTHER;
 	if ((e->e_events & mask & S_RDBAND) && (mask & S_BANDURG))
@@ -68,6 +69,8 @@ gather(struct slot *me, struct stdata *sd, const struct event *e, uint32_t *seq,
 	for (struct sigreg *sr = sd->sd_sigs; sr != NULL && n < BATCH; sr = sr->sr_next) {
 		struct proc *owner;
 
+		IMPLY(sr->sr_next != NULL, sr->sr_next->sr_seq > sr->sr_seq);
+
 		if (sr->sr_seq <= *seq)
 			continue;
 		*seq = sr->sr_seq;
@@ -93,6 +96,7 @@ post_member(struct proc *p, void *arg)
 static void
 tell(struct slot *me, struct hit *h)
 {
+	ASSERT_AT(2, slot_tls == me);
 	if (h->h_kind == SIGREG_GROUP)
 		(void)sigreg_each(h->h_group, post_member, &h->h_due);
 	else if (h->h_kind == SIGREG_PROC)
@@ -137,6 +141,7 @@ tell_writable(struct stdata *sd)
 {
 	queue_t *next = head_wq(sd)->q_next;
 
+	NO_LOCK_HELD();
 	(void)xchg(&sd->sd_refusals, 0u);
 	for (int w = 0; w < 256 / 32; w++) {
 		uint32_t bits = ld_rlx(&sd->sd_refused[w]) != 0 ? xchg(&sd->sd_refused[w], 0u) : 0;
@@ -221,6 +226,7 @@ sig_arrive(struct stdata *sd, mblk_t *mp)
 	hq_lock(me, sd->sd_rq);
 	held = hq_hold(me, sd->sd_rq, mp);
 	if (held) {
+		LOCK_HELD(&sd->sd_rq->q_rlock);
 		sd->sd_msigs++;
 		f_or(&sd->sd_rq->q_want, (uint32_t)WANT_SIG);
 	}

@@ -77,6 +77,7 @@ turn_clear(struct slot *me, struct stdata *sd)
 
 	LOCK_HELD(&sd->sd_ilock);
 	ASSERT(sd->sd_iid != 0);
+	IMPLY(late != NULL, late->b_next == NULL);
 	sd->sd_ians = NULL;
 	sd->sd_ient = NULL;
 	st_rel(&sd->sd_iid, 0u);
@@ -95,6 +96,7 @@ turn_take(struct call *c, struct turn *t, int64_t ms)
 
 	lock_enter(c->c_me, &sd->sd_ilock, RANK_HEAD);
 	ok = turn_free(sd, c->c_me);
+	IMPLY(!ok, sd->sd_iid != 0);
 	if (ok) {
 		do
 			t->t_id = faa(&head_root->hr_iocid, 1u) + 1;
@@ -125,6 +127,7 @@ turn_ready(struct call *c, void *arg)
 static int
 turn_await(struct call *c, struct turn *t, int64_t ms)
 {
+	ASSERT(ms >= -1);
 	for (;;) {
 		int error = call_access(c, ACC_PLUMB);
 
@@ -193,6 +196,7 @@ reply(struct stdata *sd, mblk_t *mp, int error, mblk_t *data)
 	struct copyreq cq;
 	struct copyresp cp = { .cp_cr = &sd->sd_icr, .cp_rval = error };
 
+	ASSERT((size_t)(mp->b_wptr - mp->b_rptr) >= sizeof(cq)); /* answer_id() saw to it */
 	ASSERT(msg_type(mp) == M_COPYIN || msg_type(mp) == M_COPYOUT);
 	memcpy(&cq, mp->b_rptr, sizeof(cq));
 	cp.cp_cmd = cq.cq_cmd;
@@ -257,6 +261,7 @@ answer_take(struct call *c, const struct turn *t, int *error)
 	struct stdata *sd = c->c_head;
 	mblk_t *mp = NULL;
 
+	ASSERT(t->t_id != 0);
 	lock_enter(c->c_me, &sd->sd_ilock, RANK_HEAD);
 	*error = 0;
 	if (sd->sd_iid == t->t_id) {
@@ -338,6 +343,7 @@ copy_out(char *to, size_t max, const mblk_t *mp, size_t *n)
 		if (len > 0 && plat_copyout(to + *n, mp->b_rptr, len) != 0)
 			return EFAULT;
 		*n += len;
+		ASSERT(*n <= max);
 	}
 	return 0;
 }
@@ -351,6 +357,7 @@ serve(struct call *c, mblk_t *mp)
 	size_t n;
 	int error;
 
+	ASSERT(msg_type(mp) == M_COPYIN || msg_type(mp) == M_COPYOUT);
 	memcpy(&cq, mp->b_rptr, sizeof(cq));
 	if (msg_type(mp) == M_COPYIN)
 		error = copy_in(&cq, &data);
@@ -367,6 +374,7 @@ conclude(mblk_t *mp, mblk_t **ackp)
 	struct iocblk ioc;
 	int error;
 
+	ASSERT((size_t)(mp->b_wptr - mp->b_rptr) >= sizeof(ioc));
 	ASSERT(msg_type(mp) == M_IOCACK || msg_type(mp) == M_IOCNAK);
 	memcpy(&ioc, mp->b_rptr, sizeof(ioc));
 	error = ioc.ioc_error;
@@ -385,6 +393,7 @@ converse(struct call *c, const struct turn *t, mblk_t **ackp)
 {
 	struct turn mine = *t;
 
+	ASSERT(t->t_id != 0 && t->t_until > 0);
 	for (;;) {
 		int error;
 		mblk_t *mp = answer_take(c, t, &error);
@@ -505,6 +514,7 @@ give_answer(struct strioctl *to, const struct strioctl *ic, const mblk_t *ack, i
 	size_t n = 0, blocks;
 	int error, len;
 
+	ASSERT(msg_type(ack) == M_IOCACK);
 	memcpy(&ioc, ack->b_rptr, sizeof(ioc));
 	*rval = ioc.ioc_rval;
 	if (ack->b_cont != NULL)

@@ -21,6 +21,7 @@ sender(const queue_t *q)
 {
 	struct stdata *sd = q->q_stream;
 
+	ASSERT(q->q_procs < QIDX_TRACED);
 	return sd != NULL && q == sd->sd_rq ? ld_acq(&sd->sd_mate) : NULL;
 }
 
@@ -85,6 +86,8 @@ set_queues(struct stdata *sd, const struct trace *t)
 	queue_t *rq = sd->sd_rq, *wq = head_wq(sd);
 	struct stdata *to = ld_acq(&sd->sd_mate);
 
+	LOCK_HELD(&trace_root->tt_lock);
+	ASSERT(ld_rlx(&slot_tls->sl_home) != NULL || sd->sd_opens == 0); /* invariant 1 */
 	qtrace_set(rq, t);
 	qtrace_set(wq, t);
 	CRASH_POINT();
@@ -115,6 +118,7 @@ ring_make(uint32_t id, unsigned int records)
 
 	while (n < records)
 		n *= 2;
+	ASSERT(n <= TRACE_MAX);
 	t = heap_zalloc(trace_size(n));
 	if (t != NULL)
 		trace_init(t, id, n);
@@ -124,6 +128,7 @@ ring_make(uint32_t id, unsigned int records)
 static void
 ring_free(struct trace *t)
 {
+	ASSERT(ld_acq(&t->tr_magic) == TRACE_MAGIC); /* once */
 	st_rel(&t->tr_magic, (uint64_t)0);
 	heap_free(t, trace_size(t->tr_records));
 }
@@ -132,6 +137,7 @@ ring_free(struct trace *t)
 static bool
 wanted(const struct trace *t)
 {
+	LOCK_HELD(&trace_root->tt_lock);
 	for (int i = 0; i < TRACE_TAPPERS; i++)
 		if (t->tr_tapper[i] != 0)
 			return true;
@@ -232,6 +238,7 @@ off(struct slot *me, struct stdata *sd)
 
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
 	t = listed(sd->sd_id);
+	IMPLY(t != NULL, t->tr_stream == sd->sd_id && t->tr_state == TRACE_ON);
 	if (t != NULL && !wanted(t)) {
 		set_queues(sd, NULL);
 		st_rel(&t->tr_state, (uint32_t)TRACE_RETIRED);
@@ -409,6 +416,7 @@ unwant(struct slot *me, struct trace *t, int i)
 {
 	bool gone;
 
+	ASSERT(i >= 0 && i < TRACE_TAPPERS);
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
 	t->tr_tapper[i] = 0;
 	gone = t->tr_state == TRACE_GONE && !wanted(t);
@@ -495,6 +503,7 @@ record(struct slot *me, unsigned int id, unsigned int records, uint64_t tapper,
 	struct stdata *sd;
 	int error;
 
+	ASSERT(ld_rlx(&me->sl_home) == NULL);
 	/* Made beforehand: clearing a large one takes long. */
 	*tp = ring_make(id, records);
 	if (*tp == NULL)

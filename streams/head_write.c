@@ -30,6 +30,7 @@ await_room(struct call *c, unsigned char band, bool some)
 {
 	int error;
 
+	NO_LOCK_HELD();
 	for (;;) {
 		error = call_access(c, ACC_WRITE);
 		if (error != 0)
@@ -74,6 +75,7 @@ piece(const queue_t *below, size_t total)
 	ssize_t min = ld_rlx(&below->q_minpsz), max = ld_rlx(&below->q_maxpsz);
 	size_t cut = WRITE_CUT, msgsz = (size_t)ld_rlx(&head_root->hr_strmsgsz);
 
+	ASSERT(total > 0);
 	if (unlikely(min > 0 && total < (size_t)min))
 		return 0;
 	if (unlikely(max != INFPSZ && total > (size_t)max)) {
@@ -90,6 +92,7 @@ send_piece(struct call *c, struct uio *u, size_t n, unsigned short flag)
 	size_t off = ld_rlx(&c->c_head->sd_wroff);
 	mblk_t *mp = allocb(off + n, BPRI_MED);
 
+	ASSERT(n <= u->u_left);
 	if (unlikely(mp == NULL))
 		return ENOSR;
 	mp->b_rptr += off;
@@ -254,6 +257,7 @@ part_block(const struct outpart *p, size_t off, unsigned char type, int *error)
 	mp->b_datap->db_type = type;
 	mp->b_rptr += off;
 	mp->b_wptr = mp->b_rptr + p->o_len;
+	ASSERT(mp->b_wptr <= mp->b_datap->db_lim);
 	if (p->o_len > 0 && plat_copyin(mp->b_rptr, p->o_buf, p->o_len) != 0) {
 		*error = EFAULT;
 		freeb(mp);
@@ -283,6 +287,7 @@ message(struct call *c, const struct outpart *ctl, const struct outpart *data, b
 	}
 	if (mp == NULL)
 		return dp;
+	ASSERT(mp->b_cont == NULL && msg_type(mp) != M_DATA);
 	mp->b_cont = dp;
 	return mp;
 }
@@ -317,6 +322,7 @@ make_sending(struct call *c, const struct sending *s, mblk_t **mpp)
 {
 	int error = judge_sizes(c, &s->s_ctl, &s->s_data);
 
+	IMPLY(s->s_pri, s->s_band == 0 && s->s_ctl.o_there);
 	hq_answering(c->c_head->sd_rq);
 	if (error == 0 && !s->s_pri)
 		error = room(c, s->s_band, false);

@@ -77,6 +77,8 @@ chores(struct proc *p, bool look)
 {
 	struct round r;
 
+	ASSERT(p == slot_proc() && ld_rlx(&slot_tls->sl_home) == NULL);
+	NO_LOCK_HELD();
 	(void)xchg(&p->pr_bell, 0u);
 	r.r_buried = look || my_turn() ? reap_scan() : 0;
 	fd_unclosed();

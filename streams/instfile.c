@@ -92,6 +92,7 @@ sum_page(const void *page)
 	size_t from = offsetof(struct insthead, ih_len);
 	uint64_t sum = sum_up(0xcbf29ce484222325u, ih->ih_magic, sizeof(ih->ih_magic));
 
+	ASSERT(ih->ih_len >= from && ih->ih_len <= INST_PAGE);
 	return sum_up(sum, (const char *)page + from, ih->ih_len - from);
 }
 
@@ -453,6 +454,7 @@ inst_members(const struct instfile *f)
 void
 inst_own(const struct instfile *f)
 {
+	ASSERT(f->if_path[0] != '\0');
 	own.id = f->if_id;
 	snprintf(own.path, sizeof(own.path), "%s", f->if_path);
 }

@@ -89,6 +89,7 @@ inst_publish(struct instfile *f, char *why)
 {
 	int error = plat_publish(f->if_fd, f->if_dir, f->if_named ? f->if_temp : NULL, f->if_name);
 
+	ASSERT(f->if_fd >= 0 && f->if_dir >= 0 && inst_name_ok(f->if_name));
 	if (error == 0)
 		f->if_named = false;
 	else if (error == ENOSPC)
@@ -135,6 +136,7 @@ inst_gate(const struct instfile *f, char *why)
 	pid_t holder;
 	int error;
 
+	ASSERT(f->if_fd >= 0);
 	while ((error = plat_lockrec(f->if_fd, GATE)) != 0) {
 		if (error != EAGAIN && error != EACCES && error != EINTR)
 			return inst_blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path,

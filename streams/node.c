@@ -35,6 +35,8 @@ node_add(struct node *nd)
 	struct node **link = chain(&nd->nd_path);
 
 	ASSERT(node_find(&nd->nd_path, nd->nd_kind) == NULL);
+	ASSERT(!nd->nd_listed && nd->nd_head != NULL);
+	EQUIV(nd->nd_kind == NODE_ATTACH, nd->nd_file != NULL);
 	/* Before it can be found: who is killed in here leaves nothing that stays for ever. */
 	st_rel(&nd->nd_listed, 1u);
 	CRASH_POINT();
@@ -67,6 +69,7 @@ node_alloc(const struct plat_path *pp, uint32_t kind, struct stdata *sd)
 	if (nd == NULL)
 		return NULL;
 	nd->nd_path = *pp;
+	ASSERT(kind == NODE_FIFO || kind == NODE_ATTACH);
 	nd->nd_kind = kind;
 	nd->nd_head = sd;
 	return nd;
@@ -75,5 +78,6 @@ node_alloc(const struct plat_path *pp, uint32_t kind, struct stdata *sd)
 void
 node_free(struct node *nd)
 {
+	IMPLY(nd != NULL, !nd->nd_listed);
 	heap_free(nd, sizeof(*nd)); /* or nothing, if NULL */
 }

@@ -7,6 +7,7 @@
 static void
 hang_up(struct stdata *sd)
 {
+	LOCK_HELD(&plumb_root->pl_lock); /* nobody woken by this needs it to go on */
 	if (f_or(&sd->sd_state, SD_HUP) & SD_HUP)
 		return;
 	wait_wakeall(&sd->sd_rwait);
@@ -56,6 +57,7 @@ orphan_run(struct slot *me)
 {
 	uint32_t orphaned = ld_seq(&registry->rg_orphaned);
 
+	NO_LOCK_HELD();
 	if (likely(orphaned == ld_seq(&registry->rg_hungup)))
 		return;
 	for (struct group *g = ld_acq(&plumb_root->pl_all); g != NULL; g = g->g_all)

@@ -6,6 +6,7 @@
 #include "passfd.h"
 #include "arena.h"
 #include "helper.h"
+#include "lock.h"
 #include "plat_mail.h"
 
 #include <errno.h>
@@ -60,6 +61,7 @@ have_box(const struct proc *p)
 {
 	struct plat_file arena_file = { 0, 0 };
 
+	ASSERT(p == slot_proc());
 	if (pd.box >= 0 && plat_same(pd.box, &pd.boxid))
 		return;
 	(void)plat_identify(arena_fd(), &arena_file);
@@ -92,6 +94,7 @@ passfd_keep(int fd, struct ticket *tk, frtn_t **frtn)
 	pthread_mutex_lock(&pd.lock);
 	have_box(p);
 	memcpy(tk->tk_box, pd.name, sizeof(tk->tk_box));
+	ASSERT(k->k_fd >= 0 && k->k_frtn.free_func == drop);
 	k->k_next = pd.kept;
 	pd.kept = k;
 	pthread_mutex_unlock(&pd.lock);
@@ -159,6 +162,7 @@ correspond(const struct ticket *tk, int box, int *fdp)
 	bool asked = false;
 	uint64_t key;
 
+	NO_LOCK_HELD();
 	plat_boxname(&to, tk->tk_box);
 	while (alive(tk) && plat_now() < until) {
 		int error = asked ? 0 : plat_post(box, &to, &tk->tk_key, sizeof(tk->tk_key), -1);
@@ -182,6 +186,7 @@ passfd_fetch(const struct ticket *tk, int *fdp)
 {
 	int box, error;
 
+	ASSERT(tk->tk_proc > 0 && tk->tk_proc < NPROC);
 	if (slot_procat(tk->tk_proc) == slot_proc() && alive(tk))
 		return fetch_own(tk, fdp);
 	if (tk->tk_box[0] == '\0')

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* passfp.c: making M_PASSFP messages, and taking what they hold. */
 #include "passfp.h"
+#include "arena.h"
 #include "heap.h"
 
 #include <unistd.h>
@@ -10,6 +11,7 @@ pass_free(void *buf)
 {
 	struct passed *pa = buf;
 
+	ASSERT(pa != NULL && arena_has(pa));
 	if (pa->pa_file != NULL)
 		fd_rele_later(pa->pa_file);
 	heap_free(pa, sizeof(*pa));
@@ -40,6 +42,8 @@ passfp_make(struct file *f, int fd, mblk_t **mpp)
 	mblk_t *mp;
 	int error;
 
+	EQUIV(f == NULL, fd >= 0);
+	IMPLY(f == NULL, ld_rlx(&slot_tls->sl_home) == NULL);
 	if (pa == NULL)
 		return ENOSR;
 	pa->pa_file = f;
@@ -74,6 +78,7 @@ passfp_take(const mblk_t *mp, int *fdp)
 	int fd;
 
 	ASSERT(pa != NULL);
+	ASSERT(ld_rlx(&slot_tls->sl_home) == NULL);
 	if (pa->pa_file == NULL)
 		return passfd_fetch(&pa->pa_ticket, fdp);
 	fd_ref(pa->pa_file);

@@ -36,7 +36,7 @@ struct passed {
 void passfp_init(void);
 /*
  * A message for file f, whose reference it takes over on success, or, f being
- * NULL, for kernel descriptor fd: 0 or an errno.  Outside all groups.
+ * NULL, for kernel descriptor fd, outside all groups: 0 or an errno.
  */
 int passfp_make(struct file *f, int fd, mblk_t **mpp);
 /* What mp holds, or NULL. */

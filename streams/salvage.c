@@ -59,6 +59,7 @@ queue_bytes(struct slot *me, queue_t *q)
 {
 	size_t sum;
 
+	ASSERT(q->q_stream != NULL);
 	lock_enter(me, &q->q_rlock, RANK_READER);
 	sum = list_bytes(q->q_rfirst);
 	lock_leave(me, &q->q_rlock);
@@ -90,6 +91,7 @@ lose_queue(queue_t *q)
 {
 	int n = 0;
 
+	LOCK_HELD(&q->q_lock);
 	give_up(list_bytes(q->q_first));
 	for (mblk_t *mp = q->q_first; mp != NULL && n < LIST_MOST; mp = mp->b_next, n++)
 		queue_lost(mp);
@@ -109,6 +111,7 @@ lose_queue(queue_t *q)
 static void
 lose_read(queue_t *q)
 {
+	LOCK_HELD(&q->q_rlock);
 	give_up(list_bytes(q->q_rfirst));
 	st_rlx(&q->q_rfirst, NULL);
 	q->q_rlast = NULL;
@@ -120,6 +123,7 @@ lose_read(queue_t *q)
 static void
 lose_parked(queue_t *q)
 {
+	LOCK_HELD(&q->q_plock);
 	give_up(list_bytes(q->q_pfirst));
 	st_rlx(&q->q_pfirst, NULL);
 	q->q_plast = NULL;
@@ -194,6 +198,7 @@ break_lock(struct slot *me, uint32_t *word, enum lock_rank rank)
 {
 	uint32_t owner = ld_seq(word);
 
+	ASSERT(owner != me->sl_key);
 	if (owner != 0 && slot_gone(owner)) {
 		lock_enter(me, word, rank);
 		lock_leave(me, word);
@@ -206,6 +211,7 @@ mend_queue(struct slot *me, queue_t *q)
 {
 	bool died;
 
+	ASSERT(ld_rlx(&plumb_group(q)->g_plumber) == me->sl_key);
 	break_lock(me, &q->q_rlock, RANK_READER);
 	break_lock(me, &q->q_lock, RANK_QUEUE);
 	break_lock(me, &q->q_plock, RANK_PARK);
@@ -223,6 +229,7 @@ mend_stream(struct slot *me, struct stdata *sd)
 	uint32_t plumber = ld_seq(&sd->sd_plumber);
 	bool died = false;
 
+	LOCK_HELD(&plumb_root->pl_lock);
 	for (queue_t *q = head_wq(sd); q != NULL && q->q_stream == sd; q = q->q_next) {
 		died |= mend_queue(me, q);
 		died |= mend_queue(me, OTHERQ(q));
@@ -265,6 +272,7 @@ sweep(struct slot *me, const uintptr_t *at, struct group *suspect)
 	struct group *g;
 	uintptr_t entry;
 
+	ASSERT(suspect != NULL && ld_rlx(&me->sl_home) == NULL);
 	plumb_into(me, suspect);
 	if (!plumb_try(me)) {
 		plumb_exit(me);
@@ -315,6 +323,7 @@ salvage_thread(const struct slot *s, struct proc *p)
 {
 	struct group *home = ld_acq(&s->sl_home), *visiting = ld_acq(&s->sl_visiting);
 
+	ASSERT(s != slot_tls && slot_gone(ld_acq(&s->sl_key)));
 	if (home != NULL || visiting != NULL)
 		suspect_stream(s, p);
 	if (home != NULL)
@@ -331,6 +340,7 @@ salvage_run(void)
 {
 	struct slot *me = slot_self();
 
+	NO_LOCK_HELD();
 	if (me == NULL)
 		return;
 	sweep_suspects(me);

@@ -2,6 +2,7 @@
 /* sigdue.c: noting and raising the signals of sigdue.h. */
 #include "sigdue.h"
 #include "helper.h"
+#include "lock.h"
 #include "plat_event.h"
 
 #define FD_BITS 21
@@ -58,6 +59,7 @@ raise_word(uint64_t word)
 	};
 
 	ASSERT(ps.ps_sig > 0 && ps.ps_sig < _NSIG);
+	ASSERT((word >> KIND_AT & 0xf) < SIGDUE_KINDS && ps.ps_fd >= -1);
 	plat_sigqueue(&ps);
 }
 
@@ -67,6 +69,7 @@ raise_word(uint64_t word)
 static bool
 note_own(struct slot *me, uint64_t word)
 {
+	ASSERT(me == slot_tls && me->sl_nsigs <= SLOT_SIGS); /* invariant 1 */
 	f_or(&me->sl_after, (uint32_t)AFTER_EVENTS);
 	for (uint32_t i = 0; i < me->sl_nsigs; i++)
 		if (me->sl_sig[i] == word)
@@ -80,6 +83,7 @@ note_own(struct slot *me, uint64_t word)
 static void
 note_process(struct proc *p, uint64_t word, enum sigdue_kind kind)
 {
+	ASSERT(word != 0 && kind < SIGDUE_KINDS);
 	for (int i = 0; i < PROC_SIGS; i++) {
 		uint64_t old = ld_seq(&p->pr_sig[i]);
 
@@ -139,6 +143,7 @@ sigdue_raise(struct slot *me, bool timed)
 	bool ends = false;
 
 	ASSERT(ld_rlx(&me->sl_home) == NULL);
+	NO_LOCK_HELD();
 	while (me->sl_nsigs > 0) {
 		uint64_t word = me->sl_sig[0];
 
@@ -172,6 +177,7 @@ sigdue_take(struct proc *p)
 {
 	bool any = false;
 
+	ASSERT(p == slot_proc());
 	for (int i = 0; i < PROC_SIGS; i++) {
 		uint64_t word;
 

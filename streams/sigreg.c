@@ -81,6 +81,7 @@ sum_up(struct stdata *sd)
 		sd->sd_nsigs++;
 	}
 	EQUIV(mask == 0, sd->sd_nsigs == 0);
+	ASSERT(sd->sd_nsigs <= SIG_MOST); /* invariant 3 */
 	(void)xchg(&sd->sd_sigmask, mask);
 	if (mask != 0)
 		f_or(&sd->sd_rwait.wq_armed, WQ_WATCHED);
@@ -98,6 +99,7 @@ take_off(struct stdata *sd, bool (*goes)(const struct sigreg *, const void *), c
 {
 	struct sigreg **link = &sd->sd_sigs, *gone = NULL;
 
+	LOCK_HELD(&sd->sd_siglock);
 	while (*link != NULL) {
 		struct sigreg *sr = *link;
 
@@ -115,6 +117,7 @@ take_off(struct stdata *sd, bool (*goes)(const struct sigreg *, const void *), c
 static void
 free_list(struct sigreg *sr)
 {
+	NO_LOCK_HELD();
 	while (sr != NULL) {
 		struct sigreg *next = sr->sr_next;
 
@@ -207,6 +210,7 @@ link_last(struct stdata *sd, struct sigreg *new)
 {
 	struct sigreg **link = &sd->sd_sigs;
 
+	LOCK_HELD(&sd->sd_siglock);
 	if (new == NULL || sd->sd_nsigs >= SIG_MOST)
 		return EAGAIN;
 	while (*link != NULL)
@@ -251,6 +255,7 @@ sig_unfollow(struct stdata *sd, struct sigreg *sr)
 static struct sigreg *
 find(const struct stdata *sd, const struct sigreg *who)
 {
+	LOCK_HELD(&sd->sd_siglock);
 	for (struct sigreg *sr = sd->sd_sigs; sr != NULL; sr = sr->sr_next)
 		if (sr->sr_kind == who->sr_kind && sr->sr_proc == who->sr_proc &&
 		    sr->sr_life == who->sr_life && sr->sr_pid == who->sr_pid)
@@ -286,6 +291,8 @@ change(struct stdata *sd, const struct sigreg *who, uint32_t events, struct sigr
 {
 	struct sigreg *old = find(sd, who);
 
+	LOCK_HELD(&sd->sd_siglock);
+	IMPLY(*new != NULL, (*new)->sr_events == events && events != 0);
 	if (events == 0) {
 		*gone = old == NULL ? NULL : take_off(sd, is_this, old);
 		sum_up(sd);

@@ -57,9 +57,10 @@ class_of(unsigned int flag)
 {
 	struct log_class *lc = root->lg_class;
 
-	while (lc->lc_flag != flag)
+	while (lc->lc_flag != flag) {
 		lc++;
-	ASSERT(lc < root->lg_class + NCLASSES);
+		ASSERT(lc < root->lg_class + NCLASSES);
+	}
 	return lc;
 }
 
@@ -75,6 +76,7 @@ strlog_attach(queue_t *rq, unsigned int class, const struct trace_ids *ids, size
 	if (n > LOGTRACEIDS)
 		return EINVAL;
 	lock_enter(me, &root->lg_lock, RANK_LOG);
+	ASSERT(rq->q_kind & QK_READ);
 	if (lc->lc_q != NULL && lc->lc_q != rq) {
 		error = EBUSY;
 	} else {
@@ -144,6 +146,8 @@ build(const struct log_ctl *ctl, const char *text, size_t n)
 	}
 	mp->b_datap->db_type = M_PROTO;
 	mp->b_cont = dp;
+	ASSERT((size_t)(mp->b_datap->db_lim - mp->b_wptr) >= sizeof(*ctl) &&
+		(size_t)(dp->b_datap->db_lim - dp->b_wptr) >= n);
 	memcpy(mp->b_wptr, ctl, sizeof(*ctl));
 	mp->b_wptr += sizeof(*ctl);
 	memcpy(dp->b_wptr, text, n);
@@ -163,6 +167,7 @@ park(struct slot *me, struct log_class *lc, mblk_t *mp, const struct log_ctl *ct
 	lock_enter(me, &root->lg_lock, RANK_LOG);
 	ok = wanted(lc, ctl);
 	if (ok) {
+		ASSERT(lc->lc_q != NULL);
 		int seq = lc->lc_seq++;
 
 		q = lc->lc_q;
@@ -210,6 +215,7 @@ strlog_submit(const struct log_ctl *ctl, const char *text, size_t n)
 	struct log_ctl stamped = *ctl;
 	int all = 1;
 
+	NO_LOCK_HELD();
 	if (me == NULL)
 		return 0;
 	stamped.ltime = ddi_get_lbolt();

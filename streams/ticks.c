@@ -30,12 +30,14 @@ ticks_left(int64_t ns)
 static clock_t
 to_ticks(clock_t n, clock_t each)
 {
+	ASSERT(each > 0);
 	return n / each + (n % each > 0);
 }
 
 static clock_t
 from_ticks(clock_t ticks, clock_t each)
 {
+	ASSERT(each > 0);
 	if (ticks > LONG_MAX / each)
 		return LONG_MAX;
 	return ticks < LONG_MIN / each ? LONG_MIN : ticks * each;

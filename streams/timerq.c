@@ -14,6 +14,7 @@ meld(struct timernode *a, struct timernode *b)
 {
 	struct timernode *t;
 
+	ASSERT(a != b || a == NULL);
 	if (a == NULL || b == NULL)
 		return a != NULL ? a : b;
 	if (earlier(b, a)) {
@@ -45,6 +46,7 @@ gather(struct timernode *n)
 		if (b != NULL)
 			b->tn_next = NULL;
 		a = meld(a, b);
+		ASSERT(a->tn_next == NULL);
 		a->tn_next = pairs;
 		pairs = a;
 	}
@@ -63,6 +65,7 @@ timerq_insert(struct timerq *tq, struct timernode *n)
 {
 	n->tn_child = n->tn_next = n->tn_prev = NULL;
 	tq->tq_root = meld(tq->tq_root, n);
+	ASSERT(tq->tq_root->tn_prev == NULL && tq->tq_root->tn_next == NULL);
 }
 
 void

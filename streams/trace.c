@@ -36,6 +36,7 @@ seize(struct trace_record *r, uint64_t i)
 {
 	uint64_t turn = ld_rlx(&r->rec_turn);
 
+	ASSERT(turn != turn_busy(i) && turn != turn_whole(i)); /* i was claimed once: T1 */
 	return (turn & 1) == 0 && turn < turn_whole(i) && cas(&r->rec_turn, &turn, turn_busy(i));
 }
 
@@ -52,6 +53,7 @@ trace_write(struct trace *t, const struct ustr_event *ev)
 		return;
 	}
 	JITTER();
+	ASSERT(ld_rlx(&r->rec_turn) == turn_busy(i)); /* invariant 1 */
 	memcpy(word, ev, sizeof(word));
 	for (size_t k = 1; k < TRACE_WORDS; k++) /* T4 */
 		st_rel(&r->rec_word[k - 1], word[k]);
@@ -115,6 +117,7 @@ trace_read(const struct trace *t, struct trace_cursor *c, struct ustr_event *ev)
 			c->tc_next = end - t->tr_records;
 			c->tc_since = 0;
 		}
+		ASSERT(c->tc_next < end && end - c->tc_next <= t->tr_records);
 		found = fetch(t, c->tc_next, ev);
 		if (found == NOT_YET && !out_of_patience(c))
 			return false;

@@ -37,6 +37,7 @@ static const struct tunable {
 static long *
 value_of(const struct tunable *t)
 {
+	ASSERT(t->at % sizeof(long) == 0 && t->at < sizeof(struct head_root) && t->min <= t->max);
 	return (long *)((char *)head_root + t->at);
 }
 

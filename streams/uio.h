@@ -55,6 +55,7 @@ uio_out(struct uio *u, const void *from, size_t n)
 {
 	const char *src = from;
 
+	ASSERT(n <= u->u_left);
 	while (n > 0) {
 		void *p;
 		size_t k = uio_span(u, n, &p);
@@ -75,6 +76,7 @@ uio_in(struct uio *u, void *to, size_t n)
 {
 	char *dst = to;
 
+	ASSERT(n <= u->u_left);
 	while (n > 0) {
 		void *p;
 		size_t k = uio_span(u, n, &p);
