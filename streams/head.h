@@ -359,8 +359,6 @@ void hq_unget(struct slot *me, struct stdata *sd, mblk_t *mp);
 void hq_flush(struct stdata *sd, int flag, int band);
 /* Messages there, and the first one (under the reader lock). */
 size_t hq_count(struct slot *me, queue_t *q);
-/* Bring q_count and the flags up to date, for tools and strqget. */
-void hq_refresh(queue_t *q);
 /* Water marks changed: refused writers try again. */
 void hq_remark(queue_t *q);
 /* A write on this stream: the next read is an answer, do not dally. */

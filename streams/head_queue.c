@@ -494,29 +494,6 @@ hq_flush(struct stdata *sd, int flag, int band)
 }
 
 void
-hq_refresh(queue_t *q)
-{
-	struct slot *me = slot_self();
-	size_t bytes, blocks, hiwat = ld_rlx(&q->q_hiwat);
-
-	if (me == NULL)
-		return;
-	bytes = ld_acq(&q->q_gotb);
-	blocks = ld_acq(&q->q_gotn);
-	bytes = ld_acq(&q->q_putb) - bytes;
-	blocks = ld_acq(&q->q_putn) - blocks;
-	lock_enter(me, &q->q_lock, RANK_QUEUE);
-	st_rlx(&q->q_count, bytes);
-	st_rlx(&q->q_blocks, blocks);
-	queue_clear(q, QFULL | QWANTW);
-	if (bytes >= hiwat || blocks >= hiwat)
-		queue_set(q, QFULL);
-	if (ld_seq(&q->q_want) & WANT_ROOM)
-		queue_set(q, QWANTW);
-	lock_leave(me, &q->q_lock);
-}
-
-void
 hq_remark(queue_t *q)
 {
 	ASSERT(q->q_kind & QK_HEADR);

@@ -177,24 +177,6 @@ link_claim(struct stdata *sd, struct regent *re, enum linkkind kind, int id, boo
 	return lk;
 }
 
-int
-link_above(const struct stdata *sd)
-{
-	struct slot *me = slot_self();
-	const struct link *lk;
-	int id;
-
-	if (me == NULL)
-		return 0;
-	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
-	for (lk = registry->rg_links; lk != NULL; lk = lk->lk_next)
-		if (lk->lk_lower == sd)
-			break;
-	id = lk != NULL ? lk->lk_id : 0;
-	lock_leave(me, &registry->rg_lock);
-	return id;
-}
-
 struct link *
 link_orphan(void)
 {

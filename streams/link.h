@@ -76,8 +76,6 @@ void link_settle(struct link *lk);
 enum linkkind { LINK_NORMAL, LINK_PERSIST, LINK_CLOSING };
 struct link *link_claim(struct stdata *sd, struct regent *re, enum linkkind kind, int id,
 	bool *busy);
-/* For people: the id of the link above sd, or 0. */
-int link_above(const struct stdata *sd);
 /* Own a link whose owner died, or NULL. */
 struct link *link_orphan(void);
 

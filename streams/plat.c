@@ -97,24 +97,33 @@ plat_crash_at(long n)
 	st_rlx(&crash_countdown, n);
 }
 
-static void
+/* True: nobody died there before. */
+static bool
 note_site(uintptr_t at)
 {
 	for (size_t i = 0; crash_sites != NULL && i < CRASH_SITES; i++) {
 		uintptr_t there = ld_seq(&crash_sites[i]);
 
-		if (there == at || (there == 0 && cas(&crash_sites[i], &there, at)))
-			return;
+		if (there == at)
+			return false;
+		if (there == 0 && cas(&crash_sites[i], &there, at))
+			return true;
+		if (there == at)
+			return false;
 	}
+	return false;
 }
 
 NOINLINE void
 plat_crash_point(void)
 {
-	if (likely(ld_rlx(&crash_countdown) <= 0) || fas(&crash_countdown, 1L) != 1)
+	long left = ld_rlx(&crash_countdown);
+	uintptr_t at = (uintptr_t)__builtin_return_address(0);
+
+	if (likely(left == 0) || (left > 0 && fas(&crash_countdown, 1L) != 1))
 		return;
-	note_site((uintptr_t)__builtin_return_address(0));
-	raise(SIGKILL);
+	if (note_site(at) || left > 0)
+		raise(SIGKILL);
 }
 
 void

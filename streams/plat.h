@@ -79,20 +79,30 @@ void plat_panic(const char *what, const char *file, int line)
 void plat_jitter_slow(void);
 extern bool plat_jitter_on;
 #define JITTER()                                                                \
-	((void)(!DEBUG_ON(1) || (plat_crash_point(), !plat_jitter_on) ||        \
+	((void)(!DEBUG_ON(1) || (plat_crash_site(), !plat_jitter_on) ||         \
 		(plat_jitter_slow(), 0)))
 
 /*
  * In debug builds: the n-th point passed after plat_crash_at(n) kills the
- * process.  Points stand after each lock is taken, before and after it is
- * dropped, and where JITTER() stands, so that tests can have a process die at
- * every place where something is half done.
+ * process; after plat_crash_at(CRASH_NEW) the first at which none has died yet
+ * of those that descend from the first caller.  Points stand after each lock is
+ * taken, before and after it is dropped, and where JITTER() stands, so that
+ * tests can have a process die at every place where something is half done.
  */
+#define CRASH_NEW (-1)
 void plat_crash_at(long n);
 void plat_crash_point(void);
 /* Write where processes have died: the return addresses, from plat_crash_point on. */
 void plat_crash_report(int fd);
-#define CRASH_POINT() ((void)(!DEBUG_ON(1) || (plat_crash_point(), 0)))
+#define CRASH_POINT() ((void)(!DEBUG_ON(1) || (plat_crash_site(), 0)))
+
+/* A point is known by where its call returns to: never by a jump (tests/crash_sites.sh). */
+INLINE void
+plat_crash_site(void)
+{
+	plat_crash_point();
+	__asm__ volatile("");
+}
 
 /* ---- waiting ---------------------------------------------------------------- */
 
