@@ -204,10 +204,6 @@ USTREAMS_LOGDIR=$work/log run strclean -a 0
 left "$others"
 run strclean -d "$work/nosuch"
 refuses 2 'No such file'
-if [ ! -e /var/log/streams ]; then
-	USTREAMS_LOGDIR='' run strclean -n -a 7
-	gives 0 ''
-fi
 run strclean -a x
 refuses 2 'not a number of days; legal'
 run strclean -a -1

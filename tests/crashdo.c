@@ -10,6 +10,7 @@
 #include <sys/ddi.h>
 #include <sys/log.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/sad.h>
 #include <sys/stat.h>
 #include <sys/stream.h>
@@ -17,7 +18,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-enum { HIWAT = 2000, ACT = 'x' << 8, LATER, HANG };
+enum { HIWAT = 2000, HANG = CRASH_HANG, ACT, LATER };
 /* Which of the points of an I_LINK to begin with, and how many: those of the merging. */
 enum { MERGE_FIRST = 10, MERGE_POINTS = 40 };
 
@@ -234,6 +235,7 @@ crash_begin(void)
 	close((int)MUST(open(path("attach"), O_CREAT | O_WRONLY, 0600)));
 	MUST(ustr_register_module("crashq", &crash_tab, D_MTQPAIR));
 	MUST(ustr_register_module("crashdo", &do_tab, D_MTPERMOD));
+	crash_rare_begin();
 }
 
 /* ---- what the victim does --------------------------------------------------- */
@@ -321,6 +323,7 @@ linking(const int fd[2])
 	int mux = str_open("/dev/streams/clone/mux", O_RDWR | O_NONBLOCK), id;
 	char buf[100] = {0};
 
+	str_ioctl(fd[1], I_SETSIG, S_INPUT);
 	str_write(fd[0], buf, 64);
 	id = str_ioctl(mux, I_LINK, fd[1]);
 	str_write(fd[0], buf, 64);
@@ -432,6 +435,7 @@ queueing(const int fd[2])
 	T(str_ioctl(fd[0], I_PUSH, "crashdo"));
 	T(str_write(fd[0], buf, 100));
 	T(putpmsg(fd[0], NULL, &d, 3, MSG_BAND));
+	T(str_write(fd[1], buf, 100)); /* the signal comes behind it */
 	T(str_ioctl(fd[0], I_STR, &act));
 	if (pthread_create(&server, NULL, serve, &over) == 0) {
 		T(str_ioctl(fd[0], I_STR, &later));
@@ -561,6 +565,37 @@ opening(const int fd[2])
 	T(str_close(sad));
 }
 
+/* There is no number for it: the message goes back where it was. */
+static void
+receive_too_many(int fd)
+{
+	struct strrecvfd rf;
+	struct rlimit old, now;
+
+	if (getrlimit(RLIMIT_NOFILE, &old) == -1)
+		return;
+	now = old;
+	now.rlim_cur = 3;
+	setrlimit(RLIMIT_NOFILE, &now);
+	(void)str_ioctl(fd, I_RECVFD, &rf);
+	setrlimit(RLIMIT_NOFILE, &old);
+}
+
+/* Its last reference is in a message, and goes with the stream where that waits. */
+static void
+leave_in_message(void)
+{
+	int k[2], own[2];
+
+	if (T(str_pipe(k)) == -1 || T(str_pipe(own)) == -1)
+		return;
+	T(str_ioctl(own[1], I_SENDFD, k[0]));
+	T(str_close(k[0]));
+	T(str_close(k[1]));
+	T(str_close(own[1]));
+	T(str_close(own[0]));
+}
+
 static void
 passing(const int fd[2])
 {
@@ -573,12 +608,14 @@ passing(const int fd[2])
 	if (T(str_pipe(k)) == -1)
 		return;
 	T(str_ioctl(fd[1], I_SENDFD, k[0]));
+	receive_too_many(fd[0]);
 	if (T(str_ioctl(fd[0], I_RECVFD, &rf)) == 0)
 		(void)str_close(rf.fd);
 	fi.fildes = k[0];
 	T(str_ioctl(fd[1], I_FDINSERT, &fi));
 	T(str_close(k[0]));
 	T(str_close(k[1]));
+	leave_in_message();
 	(void)str_poll(p, 1, 1);
 	if (pipe(k) == 0) {
 		p[1].fd = k[0];
@@ -645,8 +682,30 @@ const struct scenario crash_scenarios[SCENARIOS] = {
     {.s_name = "passing", .s_do = passing},
     {.s_name = "logging", .s_do = logging},
     {.s_name = "burying", .s_do = burying},
+    {.s_name = "recording", .s_do = crash_recording},
+    {.s_name = "registering", .s_do = crash_registering},
+    {.s_name = "foreign", .s_do = crash_foreign},
+    {.s_name = "looking", .s_do = crash_looking},
+    {.s_name = "daemon", .s_do = crash_daemon},
+    {.s_name = "busy", .s_do = crash_busy, .s_once = true},
+    {.s_name = "asking", .s_do = crash_asking, .s_once = true},
+    {.s_name = "crossing", .s_do = crash_crossing, .s_once = true},
+    {.s_name = "mute", .s_do = crash_mute, .s_once = true, .s_turns = 10},
+    {.s_name = "stopped", .s_do = crash_stopped, .s_once = true},
+    {.s_name = "timing", .s_do = crash_timing, .s_once = true},
+    {.s_name = "poor", .s_do = crash_poor, .s_once = true, .s_poor = true},
+    {.s_name = "burials", .s_do = crash_burying, .s_turns = 800},
     {.s_name = "closing", .s_do = closing},
     {.s_name = "linking", .s_do = linking, .s_most = 600},
     {.s_name = "merging", .s_do = merging, .s_stand = merging_stand, .s_look = merging_look},
     {.s_name = "taking", .s_do = taking_over, .s_stand = merging_stand, .s_look = merging_look},
 };
+
+const struct scenario *
+crash_scenario(const char *name)
+{
+	for (size_t i = 0; i < SCENARIOS; i++)
+		if (strcmp(crash_scenarios[i].s_name, name) == 0)
+			return &crash_scenarios[i];
+	DIE("no scenario is called %s", name);
+}

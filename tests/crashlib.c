@@ -132,8 +132,30 @@ crash_told(int fd, const char *name, long n, long died)
 }
 
 void
+crash_reset(void)
+{
+	MUST(ustr_tune("trace", 0));
+	MUST(ustr_tune("ioctltime", CRASH_IOCTLTIME));
+}
+
+void
 crash_nonblock(const int fd[2])
 {
 	for (int i = 0; i < 2; i++)
 		MUST(str_fcntl(fd[i], F_SETFL, O_NONBLOCK));
+}
+
+/* ---- where they died ------------------------------------------------------------- */
+
+void
+crash_report(void)
+{
+	const char *name = getenv("USTR_STRESS_SITES");
+	int fd;
+
+	if (name == NULL)
+		return;
+	fd = (int)MUST(open(name, O_WRONLY | O_CREAT | O_APPEND, 0666));
+	MUST(ustr_tune("crashsites", fd));
+	close(fd);
 }

@@ -1,25 +1,25 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * stress_crash.c [fork]: a process dies at every marked point of the library,
- * one after the other: the n-th that it passes, for n = 1, 2, ... until it comes
- * to its end alive.  Points stand where locks are taken and dropped and between
- * the lines of the wake-up protocols (CRASH_POINT, plat.h), so this needs a
- * debug build.
+ * one after the other: the first that it passes at which nobody has died yet, till
+ * there is none; then the n-th that it passes, for n = 1, 2, ... until it comes to
+ * its end alive.  Points stand where locks are taken and dropped and between the
+ * lines of the wake-up protocols (CRASH_POINT, plat.h), so this needs a debug build.
  *
  * After each death nobody may be stuck: the streams that the dead process used
  * work or say EIO or hang-up, others do as if nothing had happened, everything
  * can be closed, and the memory that is not given back is counted.
  *
  * USTR_STRESS_STEP: only every so-manieth point (7); USTR_STRESS_SCENARIO: only
- * the one of that name; USTR_STRESS_SITES: a file for where victims died, as
- * distances of return addresses from plat_crash_point.
+ * the one of that name; USTR_STRESS_SITES: a file to which is added where victims
+ * died (crash_sites.sh).
  */
 #include "crashlib.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { SLACK = 256 * 1024, STUCK_MS = 2000 };
+enum { SLACK = 256 * 1024, STUCK_MS = 2000, NEW = -1, QUIET = 3, POOR = 6 };
 
 /* The victim of point n: true if it reached its end. */
 static bool
@@ -116,6 +116,7 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 		MUST(str_close(fd[0]));
 		MUST(str_close(fd[1]));
 	}
+	crash_reset();
 	if (s->s_look != NULL)
 		*went += s->s_look(s->s_name, n);
 	if (!crash_usable(other, s->s_name, n))
@@ -127,10 +128,16 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 static void
 deaths(const struct scenario *s, bool sole, long step, const int other[2])
 {
-	long n, slow = 0, alive = 0, start = stress_now();
+	long n, fresh = 0, slow = 0, alive = 0, start = stress_now();
 	struct ustr_memstat before, after;
 
-	for (n = 1; n < (s->s_most != 0 ? s->s_most : 100000); n += step) {
+	/* Its children may die at new points, and it comes to its end itself. */
+	for (int quiet = 0; quiet < s->s_turns + QUIET;) {
+		alarm(60);
+		quiet = trial(s, NEW, sole, other, &slow, &alive) ? quiet + 1 : 0;
+		fresh += quiet == 0;
+	}
+	for (n = 1; !s->s_once && n < (s->s_most != 0 ? s->s_most : 100000); n += step) {
 		if (n == 1 + 8 * step)
 			ustr_memstat(&before);
 		alarm(60);
@@ -139,47 +146,82 @@ deaths(const struct scenario *s, bool sole, long step, const int other[2])
 	}
 	alarm(0);
 	ustr_memstat(&after);
-	if (n > 1 + 8 * step && after.ms_used > before.ms_used + SLACK +
+	if (n > 1 + 8 * step && !s->s_once && after.ms_used > before.ms_used + SLACK +
 		(after.ms_leaked - before.ms_leaked))
 		DIE("%s: %zu bytes more in use, %zu of them counted", s->s_name,
 		    after.ms_used - before.ms_used, after.ms_leaked - before.ms_leaked);
 	if (slow > SELDOM(n / step))
 		DIE("%s: %ld times told later than %d ms", s->s_name, slow, LIMIT_MS);
-	printf("stress_crash: %s, %s: %ld points, %ld streams went on, told late %ld times, "
+	printf("stress_crash: %s, %s: %ld new points, %ld points, %ld streams went on, told late %ld times, "
 	       "%zu bytes given up, %ld ms\n",
-	    s->s_name, sole ? "alone" : "shared", n / step, alive, slow,
+	    s->s_name, sole ? "alone" : "shared", fresh, n / step, alive, slow,
 	    after.ms_leaked, stress_now() - start);
 	fflush(stdout);
 }
 
+/* ---- all of them ---------------------------------------------------------------- */
+
 static bool
-is_wanted(const struct scenario *s)
+is_wanted(const struct scenario *s, bool poor)
 {
 	const char *only = getenv("USTR_STRESS_SCENARIO");
 
-	return only == NULL || strcmp(only, s->s_name) == 0;
+	return s->s_poor == poor && (only == NULL || strcmp(only, s->s_name) == 0);
 }
 
-/* Where victims died, into the file USTR_STRESS_SITES, if that is wanted. */
 static void
-report(void)
+run(bool poor)
 {
-	const char *name = getenv("USTR_STRESS_SITES");
-	int fd;
+	const char *step = getenv("USTR_STRESS_STEP");
+	int other[2];
 
-	if (name == NULL)
-		return;
-	fd = (int)MUST(open(name, O_WRONLY | O_CREAT | O_TRUNC, 0666));
-	MUST(ustr_tune("crashsites", fd));
-	close(fd);
+	crash_begin();
+	MUST(str_pipe(other));
+	crash_nonblock(other);
+	for (size_t i = 0; i < SCENARIOS; i++)
+		for (int sole = 0; sole < 2 && is_wanted(&crash_scenarios[i], poor); sole++)
+			deaths(&crash_scenarios[i], sole, step != NULL ? atol(step) : 7, other);
+}
+
+/*
+ * Processes that join no other's arena: each in its turn makes one with little
+ * memory, where what needs the last of it can be had once.
+ */
+static void
+start_poor(int turn)
+{
+	char c;
+
+	for (int i = 0; i < POOR; i++) {
+		fflush(NULL);
+		if (MUST(fork()) != 0)
+			continue;
+		if (read(turn, &c, 1) != 1)
+			_exit(1);
+		setenv("USTREAMS_ARENA", "1M", 1);
+		run(true);
+		exit(0);
+	}
+}
+
+static void
+end_poor(int turn)
+{
+	int status;
+
+	for (int i = 0; i < POOR; i++) {
+		MUST(write(turn, "t", 1));
+		MUST(waitpid(-1, &status, 0));
+		if (status != 0)
+			DIE("with little memory: it ends with %#x", (unsigned)status);
+	}
 }
 
 int
 main(int argc, char **argv)
 {
 	bool threads, forks;
-	const char *step = getenv("USTR_STRESS_STEP");
-	int other[2];
+	int turn[2];
 
 	/* This program buries the dead itself, at once; read when it starts. */
 	if (getenv("USTREAMS_HELPER") == NULL) {
@@ -189,16 +231,14 @@ main(int argc, char **argv)
 	if (!stress_modes(argc, argv, &threads, &forks) || !forks)
 		return 77;
 	signal(SIGPIPE, SIG_IGN);
-	crash_begin();
-	MUST(str_pipe(other));
-	crash_nonblock(other);
 	if (ustr_tune("crashpoint", 0) != 0) {
 		printf("skipped: crash: points are marked in debug builds only\n");
 		return 77;
 	}
-	for (size_t i = 0; i < SCENARIOS; i++)
-		for (int sole = 0; sole < 2 && is_wanted(&crash_scenarios[i]); sole++)
-			deaths(&crash_scenarios[i], sole, step != NULL ? atol(step) : 7, other);
-	report();
+	MUST(pipe(turn));
+	start_poor(turn[0]);
+	run(false);
+	end_poor(turn[1]);
+	crash_report();
 	return 0;
 }

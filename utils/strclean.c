@@ -74,8 +74,6 @@ is_old(int dir, const char *name, time_t before)
 	    st.st_mtime < before;
 }
 
-/* The directory that is meant when none is named needs not be there: strerr has
-   written nothing yet. */
 static int
 clean(const char *path, time_t before, bool only_print)
 {
@@ -83,8 +81,6 @@ clean(const char *path, time_t before, bool only_print)
 	struct dirent *e;
 	int status = TOOL_OK;
 
-	if (dir == NULL && errno == ENOENT && strcmp(path, LOGDIR) == 0)
-		return TOOL_OK;
 	if (dir == NULL) {
 		tool_complain("%s: %s", path, strerror(errno));
 		return TOOL_USAGE;
