@@ -137,22 +137,26 @@ msg_share_slow(mblk_t **mpp)
 	return true;
 }
 
-/* Leave the routine to its process.  Nothing to do if that is dead. */
+/*
+ * Leave the routine to its process.  Nothing to do if that is dead.  The word says of
+ * which life it is: who leaves it may be stopped after he looked.
+ */
 static void
-leave_for(uintptr_t owner, uint32_t index)
+leave_for(uint64_t frtn)
 {
+	uint64_t owner = frtn & ~(uint64_t)UINT32_MAX;
 	struct proc *p = slot_procat((uint32_t)(owner >> 32) & 0xffff);
 	uint32_t at;
 
-	ASSERT(index != 0);
+	ASSERT((uint32_t)frtn != 0);
 	NO_LOCK_HELD(); /* it may have to wait until there is room */
 	if (p == NULL)
 		return;
 	for (at = 0; ld_acq(&p->pr_state) == PROC_LIVE && owner_of(p) == owner;
 	     at = (at + 1) % PROC_DUE) {
-		uint32_t none = 0;
+		uint64_t none = 0;
 
-		if (cas(&p->pr_due[at], &none, index)) {
+		if (cas(&p->pr_due[at], &none, frtn)) {
 			proc_ring(p);
 			return;
 		}
@@ -161,20 +165,29 @@ leave_for(uintptr_t owner, uint32_t index)
 	}
 }
 
+static void
+run_routine(uint64_t frtn)
+{
+	frtn_t *fr = table_take((uint32_t)frtn);
+
+	fr->free_func(fr->free_arg);
+}
+
+/* Of the process p, as it is now? */
+static bool
+is_own(uint64_t frtn, const struct proc *p)
+{
+	return (frtn & ~(uint64_t)UINT32_MAX) == owner_of(p);
+}
+
 void
 msg_ext_free(dblk_t *dp)
 {
-	uintptr_t owner = dp->db_frtn & ~(uintptr_t)UINT32_MAX;
-	uint32_t index = (uint32_t)dp->db_frtn;
-	frtn_t *frtn;
-
 	ASSERT((dp->db_flags & DB_EXT) && ld_rlx(&dp->db_ref) <= 1);
-	if (owner != owner_of(slot_tls->sl_pslot)) {
-		leave_for(owner, index);
-		return;
-	}
-	frtn = table_take(index);
-	frtn->free_func(frtn->free_arg);
+	if (is_own(dp->db_frtn, slot_tls->sl_pslot))
+		run_routine(dp->db_frtn);
+	else
+		leave_for(dp->db_frtn);
 }
 
 void
@@ -183,13 +196,10 @@ msg_ext_due(void)
 	struct proc *p = slot_proc();
 
 	for (int at = 0; p != NULL && at < PROC_DUE; at++) {
-		uint32_t index = ld_rlx(&p->pr_due[at]);
+		uint64_t frtn = ld_rlx(&p->pr_due[at]);
 
-		if (index != 0 && cas(&p->pr_due[at], &index, 0u)) {
-			frtn_t *frtn = table_take(index);
-
-			frtn->free_func(frtn->free_arg);
-		}
+		if (frtn != 0 && cas(&p->pr_due[at], &frtn, (uint64_t)0) && is_own(frtn, p))
+			run_routine(frtn);
 	}
 }
 

@@ -130,7 +130,7 @@ proc_begin(struct proc *p)
 	if (slot_tls != NULL)
 		bury_threads(p); /* of an earlier life */
 	for (int d = 0; d < PROC_DUE; d++)
-		st_rlx(&p->pr_due[d], 0u);
+		st_rlx(&p->pr_due[d], (uint64_t)0);
 	for (int d = 0; d < PROC_SIGS; d++)
 		st_rlx(&p->pr_sig[d], (uint64_t)0);
 	st_rlx(&p->pr_sigover, 0u);

@@ -109,7 +109,7 @@ struct proc {
 	uint32_t pr_keeper;	/* A  slot of who makes it (embryo) or buries it */
 	struct fdent *pr_fd0;	/* C  descriptors 0..63 */
 	struct fdent **pr_fd;	/* C  chunks of the others */
-	uint32_t pr_due[PROC_DUE]; /* A  free routines other processes left for it */
+	uint64_t pr_due[PROC_DUE]; /* A  free routines that others left for it (msgext.c) */
 	uint64_t pr_sig[PROC_SIGS]; /* A  signals they left for it (sigdue.h) */
 	uint32_t pr_sigover;	/* A  those that found no room, by SIGDUE_* */
 } LINE_ALIGNED;
