@@ -29,8 +29,9 @@
  *   D8 perim_enter: taken -> name oneself as wanter, name no group, wait until the
  *      word's owner is oneself.  Giving up (its owner is stopped) withdraws the
  *      name, unless one is the owner by then.  A second wanter waits for the first
- *   D9 a holder that has run PERIM_SHARE messages leaves the rest as in D6, so that
- *      a call does not serve other threads for ever
+ *   D9 a holder that has run PERIM_SHARE messages leaves the rest as in D6, and waits
+ *      a little before he comes back for it, so that who parks takes over and a call
+ *      does not serve other threads for ever
  *
  * invariant 1: after D2 somebody runs D5: the holder whose D4 fails for the
  *   bit, or the parker itself, or who was given the perimeter with the bit.

@@ -124,13 +124,18 @@ plumb_run(struct slot *me, struct group *g)
 	return ran;
 }
 
+/*
+ * What is left again and again (D9) is fed by others: they are given ever more time in
+ * which to take it over.  On one CPU they would not come to it while this thread runs.
+ */
 NOINLINE void
 plumb_later(struct slot *me)
 {
+	unsigned int step = 0;
 	struct perim *p;
 
 	ASSERT(ld_rlx(&me->sl_home) == NULL && ld_rlx(&me->sl_visiting) == NULL);
-	while ((p = me->sl_later) != NULL) {
+	for (; (p = me->sl_later) != NULL; (void)plat_backoff(&step)) {
 		me->sl_later = p->pe_next;
 		ASSERT(ld_rlx(&p->pe_later) == me->sl_key);
 		(void)xchg(&p->pe_later, 0u);

@@ -439,6 +439,24 @@ pipes_make(const char *name)
 	}
 }
 
+/* Have all on one CPU, or on those of before. */
+static void
+crowd(bool together)
+{
+	static cpu_set_t all;
+	cpu_set_t one;
+
+	if (!together) {
+		sched_setaffinity(0, sizeof(all), &all);
+		return;
+	}
+	if (sched_getaffinity(0, sizeof(all), &all) != 0)
+		return;
+	CPU_ZERO(&one);
+	CPU_SET(sched_getcpu(), &one);
+	sched_setaffinity(0, sizeof(one), &one);
+}
+
 static void
 traffic(bool forked, int flags, long ms)
 {
@@ -702,7 +720,7 @@ main(int argc, char **argv)
 	if (!stress_modes(argc, argv, &threads, &forks))
 		return 77;
 	world = shared_memory(sizeof(*world));
-	ms = stress_ms() / (3 * (threads + forks));
+	ms = stress_ms() / (3 * (threads + forks) + threads);
 	for (size_t i = 0; i < sizeof(trials) / sizeof(trials[0]); i++) {
 		if (threads)
 			hold_trial(&trials[i], false, false, 50);
@@ -711,6 +729,12 @@ main(int argc, char **argv)
 			hold_trial(&trials[i], true, true, i == 0 ? 1000 : 200);
 		}
 	}
+	/* On one CPU who leaves a perimeter is not relieved by chance. */
+	crowd(true);
+	if (threads)
+		traffic(false, D_MTPERMOD, ms);
+	crowd(false);
+	/* Dead workers' streams may be closed in the next one: what is one for all comes first. */
 	for (int i = 0; i < 3; i++) {
 		if (threads)
 			traffic(false, flags[i], ms);
