@@ -13,8 +13,6 @@
 #include <uv.h>
 #endif
 
-enum { SOON = 10000 };
-
 /* Is the eventfd ready, now or within ms? */
 static bool
 ready(int efd, int ms)
@@ -27,9 +25,7 @@ ready(int efd, int ms)
 static bool
 becomes(int efd, bool want)
 {
-	long until = now_ms() + SOON;
-
-	while (ready(efd, 0) != want && now_ms() < until)
+	for (int left = SOON; ready(efd, 0) != want && left > 0; left--)
 		msleep(1);
 	return ready(efd, 0) == want;
 }

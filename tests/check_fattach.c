@@ -45,14 +45,6 @@ opened(int oflag)
 	return fd;
 }
 
-#define AWAIT(cond)                                                          \
-	do {                                                                 \
-		long end_ = now_ms() + 20000;                                \
-		while (!(cond) && now_ms() < end_)                           \
-			msleep(1);                                           \
-		ck_assert_msg(now_ms() < end_, "waited in vain for " #cond); \
-	} while (0)
-
 /* ---- attaching ------------------------------------------------------------- */
 
 START_TEST(an_open_of_the_path_gives_the_stream)
@@ -400,7 +392,7 @@ unprivileged_main(void *arg)
 static int
 as_nobody(int what)
 {
-	return reap(child(unprivileged_main, &what), 20000);
+	return reap(child(unprivileged_main, &what), SOON);
 }
 
 START_TEST(only_the_owner_attaches_and_only_where_he_may_write)
@@ -464,7 +456,7 @@ START_TEST(an_attachment_outlives_the_process_that_made_it)
 	int p[2], fd;
 
 	make_pipe(p);
-	ck_assert_int_eq(reap(child(attach_and_end, p), 20000), 128 + SIGKILL);
+	ck_assert_int_eq(reap(child(attach_and_end, p), SOON), 128 + SIGKILL);
 	GIVES(str_close(p[1]), 0);
 	fd = opened(O_RDWR);
 	GIVES(str_write(fd, "x", 1), 1);
@@ -496,13 +488,13 @@ START_TEST(processes_meet_by_the_path)
 
 	make_blocking_pipe(p);
 	pid = child(talk, NULL);
-	ck_assert_int_eq(reap(pid, 20000), ENXIO);
+	ck_assert_int_eq(reap(pid, SOON), ENXIO);
 	GIVES(fattach(p[1], path), 0);
 	GIVES(str_close(p[1]), 0);
 	pid = child(talk, NULL);
 	READS(p[0], 4, "ping");
 	GIVES(str_write(p[0], "pong", 4), 4);
-	ck_assert_int_eq(reap(pid, 20000), 0);
+	ck_assert_int_eq(reap(pid, SOON), 0);
 	GIVES(str_close(p[0]), 0);
 }
 END_TEST
@@ -529,11 +521,11 @@ START_TEST(a_killed_opener_lets_go_of_the_stream)
 	GIVES(fattach(p[1], path), 0);
 	GIVES(str_close(p[1]), 0);
 	pid = child(hold_open, &g);
-	ck_assert(gate_wait(&g, 20000));
+	ck_assert(gate_wait(&g, SOON));
 	GIVES(fdetach(path), 0);
 	GIVES(polled(p[0], 0), 0);
 	kill(pid, SIGKILL);
-	ck_assert_int_eq(reap(pid, 20000), 128 + SIGKILL);
+	ck_assert_int_eq(reap(pid, SOON), 128 + SIGKILL);
 	AWAIT(polled(p[0], 0) == POLLHUP);
 	GIVES(str_close(p[0]), 0);
 	gate_drop(&g);

@@ -111,7 +111,7 @@ static void
 partner_join(struct partner *p)
 {
 	if (p->p_forked)
-		p->p_result = reap(p->p_pid, 20000);
+		p->p_result = reap(p->p_pid, SOON);
 	else
 		pthread_join(p->p_thread, NULL);
 	gate_drop(&p->p_done);
@@ -130,14 +130,6 @@ has_reader(void)
 	ck_assert_int_eq(str_close(fd), 0);
 	return true;
 }
-
-#define AWAIT(cond)                                                          \
-	do {                                                                 \
-		long end_ = now_ms() + 20000;                                \
-		while (!(cond) && now_ms() < end_)                           \
-			msleep(1);                                           \
-		ck_assert_msg(now_ms() < end_, "waited in vain for " #cond); \
-	} while (0)
 
 /* ---- opening --------------------------------------------------------------- */
 
@@ -192,7 +184,7 @@ START_TEST(a_blocking_reader_waits_for_a_writer)
 	partner_start(&p);
 	ck_assert_msg(!gate_wait(&p.p_done, 50), "the reader did not wait");
 	fd = opened(O_WRONLY);
-	ck_assert(gate_wait(&p.p_done, 20000));
+	ck_assert(gate_wait(&p.p_done, SOON));
 	GIVES(str_write(fd, "hi", 2), 2);
 	partner_join(&p);
 	GIVES(str_close(fd), 0);
@@ -207,7 +199,7 @@ START_TEST(a_blocking_writer_waits_for_a_reader)
 	partner_start(&p);
 	ck_assert_msg(!gate_wait(&p.p_done, 50), "the writer did not wait");
 	fd = opened(O_RDONLY);
-	ck_assert(gate_wait(&p.p_done, 20000));
+	ck_assert(gate_wait(&p.p_done, SOON));
 	READS(fd, 2, "ho");
 	partner_join(&p);
 	GIVES(str_close(fd), 0);
@@ -221,7 +213,7 @@ START_TEST(a_reader_that_waits_is_there_for_a_writer_that_does_not)
 	partner_start(&p);
 	AWAIT(has_reader());
 	/* The writer has gone again; the reader has met it all the same. */
-	ck_assert(gate_wait(&p.p_done, 20000));
+	ck_assert(gate_wait(&p.p_done, SOON));
 	partner_join(&p);
 }
 END_TEST
@@ -234,7 +226,7 @@ START_TEST(a_writer_that_waits_is_met_by_a_reader_that_does_not)
 	partner_start(&p);
 	ck_assert(!gate_wait(&p.p_done, 50));
 	fd = opened(O_RDONLY | O_NONBLOCK);
-	ck_assert(gate_wait(&p.p_done, 20000));
+	ck_assert(gate_wait(&p.p_done, SOON));
 	partner_join(&p);
 	GIVES(str_close(fd), 0);
 }
@@ -247,9 +239,9 @@ START_TEST(o_rdwr_meets_readers_and_writers)
 	int fd = opened(O_RDWR);
 
 	partner_start(&r);
-	ck_assert(gate_wait(&r.p_done, 20000));
+	ck_assert(gate_wait(&r.p_done, SOON));
 	partner_start(&w);
-	ck_assert(gate_wait(&w.p_done, 20000));
+	ck_assert(gate_wait(&w.p_done, SOON));
 	partner_join(&r);
 	partner_join(&w);
 	GIVES(str_close(fd), 0);
@@ -315,7 +307,7 @@ START_TEST(a_process_killed_in_its_open_is_no_reader_any_more)
 	partner_start(&p);
 	ck_assert(!gate_wait(&p.p_done, 50));
 	kill(p.p_pid, SIGKILL);
-	ck_assert_int_eq(reap(p.p_pid, 20000), 128 + SIGKILL);
+	ck_assert_int_eq(reap(p.p_pid, SOON), 128 + SIGKILL);
 	gate_drop(&p.p_done);
 	AWAIT(!has_reader());
 }
@@ -385,7 +377,7 @@ try_open(int mode, int oflag)
 			_exit(255);
 		_exit(str_open(fifo, oflag | O_NONBLOCK) == -1 ? errno : 0);
 	}
-	return reap(pid, 20000);
+	return reap(pid, SOON);
 }
 
 START_TEST(the_permissions_of_the_file_are_honoured)
@@ -625,7 +617,7 @@ hold_writer(void *arg)
 
 	NEED(fd >= 0);
 	NEED(str_write(fd, "w", 1) == 1);
-	NEED(gate_wait(g, 20000));
+	NEED(gate_wait(g, SOON));
 	_exit(0);
 }
 
@@ -646,7 +638,7 @@ START_TEST(the_death_of_the_last_writer_is_its_close)
 	else
 		kill(pid, SIGKILL);
 	GIVES(str_read(fd, &c, 1), 0);
-	ck_assert_int_eq(reap(pid, 20000), _i == 0 ? 0 : 128 + SIGKILL);
+	ck_assert_int_eq(reap(pid, SOON), _i == 0 ? 0 : 128 + SIGKILL);
 	GIVES(str_close(fd), 0);
 	gate_drop(&g);
 }

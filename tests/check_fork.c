@@ -10,21 +10,20 @@
 #include <sched.h>
 #include <sys/wait.h>
 
-enum { SOON = 2000 }; /* ms: a death is noticed well before that */
+enum { PROMPT = 2000 }; /* ms: a death is noticed well before that */
 
-/* Wait until the end of file shows; how it ended: 0, or an errno. */
+/* Wait until the end of file shows, ms in steps; how it ended: 0, or an errno. */
 static int
 await_eof(int fd, int ms)
 {
 	struct pollfd f = {fd, POLLIN, 0};
 	char buf[4096];
-	long end = now_ms() + ms;
 
 	nonblock(fd, true);
-	while (now_ms() < end) {
+	for (; ms > 0; ms -= 10) {
 		ssize_t n;
 
-		if (str_poll(&f, 1, 50) < 0)
+		if (str_poll(&f, 1, 10) < 0)
 			return errno;
 		n = str_read(fd, buf, sizeof(buf));
 		if (n == 0)
@@ -50,7 +49,7 @@ wait_for(int fd, bool polling, short events)
 	struct pollfd f = {fd, events, 0};
 
 	if (polling)
-		NEED(str_poll(&f, 1, 10000) == 1);
+		NEED(str_poll(&f, 1, SOON) == 1);
 }
 
 /* Send COUNT numbers, each with as many bytes as its last digit says. */
@@ -113,8 +112,8 @@ START_TEST(a_pipe_opened_before_fork_works_between_two_children)
 	r = child(reader, &a);
 	w = child(writer, &a);
 	close_pipe(a.p);
-	ck_assert_int_eq(reap(w, 15000), 0);
-	ck_assert_int_eq(reap(r, 15000), 0);
+	ck_assert_int_eq(reap(w, SOON), 0);
+	ck_assert_int_eq(reap(r, SOON), 0);
 }
 END_TEST
 
@@ -190,7 +189,7 @@ START_TEST(children_open_streams_of_their_own_at_the_same_time)
 	for (int i = 0; i < 6; i++)
 		pid[i] = child(own_pipe, NULL);
 	for (int i = 0; i < 6; i++)
-		ck_assert_int_eq(reap(pid[i], 10000), 0);
+		ck_assert_int_eq(reap(pid[i], SOON), 0);
 	GIVES(str_write(p[0], "x", 1), 1);
 	READS(p[1], 1, "x");
 	close_pipe(p);
@@ -248,7 +247,7 @@ pusher(void *arg)
 
 	NEED(str_ioctl(a->p[0], I_PUSH, a->name) == 0);
 	gate_open(&a->pushed);
-	NEED(gate_wait(&a->looked, 5000));
+	NEED(gate_wait(&a->looked, SOON));
 	NEED(str_ioctl(a->p[0], I_POP, 0) == 0);
 	gate_open(&a->pushed);
 	return 0;
@@ -260,7 +259,7 @@ looker(void *arg)
 	struct plumbing *a = arg;
 	char name[FMNAMESZ + 1], buf[10];
 
-	NEED(gate_wait(&a->pushed, 5000));
+	NEED(gate_wait(&a->pushed, SOON));
 	NEED(str_ioctl(a->p[0], I_LOOK, name) == 0);
 	NEED(strcmp(name, a->name) == 0);
 	NEED(str_ioctl(a->p[0], I_LIST, NULL) == 1);
@@ -271,7 +270,7 @@ looker(void *arg)
 	NEED(str_write(a->p[1], "back", 4) == 4);
 	NEED(str_read(a->p[0], buf, 10) == 4);
 	gate_open(&a->looked);
-	NEED(gate_wait(&a->pushed, 5000));
+	NEED(gate_wait(&a->pushed, SOON));
 	errno = 0;
 	NEED(str_ioctl(a->p[0], I_LOOK, name) == -1 && errno == EINVAL);
 	return 0;
@@ -290,8 +289,8 @@ START_TEST(a_module_pushed_in_one_child_is_seen_in_the_other)
 	gate_make(&a.looked);
 	one = child(pusher, &a);
 	two = child(looker, &a);
-	ck_assert_int_eq(reap(one, 10000), 0);
-	ck_assert_int_eq(reap(two, 10000), 0);
+	ck_assert_int_eq(reap(one, SOON), 0);
+	ck_assert_int_eq(reap(two, SOON), 0);
 	gate_drop(&a.pushed);
 	gate_drop(&a.looked);
 	close_pipe(a.p);
@@ -340,18 +339,18 @@ hold(void *arg)
 	gate_open(&h->ready);
 	if (h->kind == KILLED_ASLEEP)
 		str_read(h->p[1], &c, 1);
-	NEED(gate_wait(&h->go, 10000));
+	NEED(gate_wait(&h->go, SOON));
 	switch (h->kind) {
 	case CLOSES:
 		NEED(str_close(h->p[1]) == 0);
-		sleep(10);
+		sleep(SOON / 1000);
 		break;
 	case EXITS:
 		exit(0);
 	case UNDER_EXITS:
 		_exit(0);
 	case EXECS:
-		execl("/bin/sleep", "sleep", "10", (char *)NULL);
+		execl("/bin/sleep", "sleep", "30", (char *)NULL);
 		break;
 	default:
 		for (;;)
@@ -382,7 +381,7 @@ start_holder(struct holder *h, enum exit_kind kind)
 	gate_make(&h->go);
 	pid = child(hold, h);
 	GIVES(str_close(h->p[1]), 0);
-	ck_assert(gate_wait(&h->ready, 5000));
+	ck_assert(gate_wait(&h->ready, SOON));
 	return pid;
 }
 
@@ -421,7 +420,7 @@ START_TEST(the_peer_is_hung_up_when_the_last_holder_goes)
 	FAILS(str_read(h.p[0], &c, 1), EAGAIN);
 	ck_assert_int_eq(polled(h.p[0], POLLIN), 0);
 	end_holder(&h, pid);
-	r = await_eof(h.p[0], SOON);
+	r = await_eof(h.p[0], PROMPT);
 	ck_assert_msg(r == 0, "the holder %s: %s", kind_name(h.kind), ename(r));
 	FAILS(str_write(h.p[0], "x", 1), EPIPE);
 	if (h.kind == CLOSES || h.kind == EXECS)
@@ -435,13 +434,13 @@ START_TEST(a_sleeping_reader_is_woken_when_the_last_holder_goes)
 {
 	struct holder h;
 	pid_t pid = start_holder(&h, (enum exit_kind)_i);
-	long start;
+	struct fair f;
 
 	nonblock(h.p[0], false);
 	end_holder(&h, pid);
-	start = now_ms();
+	fair_start(&f);
 	READS(h.p[0], 1, "");
-	ck_assert_int_lt(now_ms() - start, SOON);
+	ck_assert_int_lt(fair_ms(&f), PROMPT);
 	clean_holder(&h, pid);
 }
 END_TEST
@@ -477,7 +476,7 @@ START_TEST(a_parent_that_keeps_an_end_keeps_the_stream)
 	pid = child(hold, &h);
 	keep = str_dup(h.p[1]);
 	GIVES(str_close(h.p[1]), 0);
-	ck_assert(gate_wait(&h.ready, 5000));
+	ck_assert(gate_wait(&h.ready, SOON));
 	kill(pid, SIGKILL);
 	ck_assert_int_eq(reap(pid, SOON), 128 + SIGKILL);
 	ck_assert_int_eq(await_eof(h.p[0], 300), ETIME);
@@ -503,7 +502,7 @@ grandchild(void *arg)
 {
 	struct family *f = arg;
 
-	NEED(gate_wait(&f->go, 10000));
+	NEED(gate_wait(&f->go, SOON));
 	NEED(str_write(f->p[1], "grand", 5) == 5);
 	return 0;
 }
@@ -547,7 +546,7 @@ END_TEST
 static int
 just_wait(void *arg)
 {
-	return gate_wait(arg, 10000) ? 0 : 1;
+	return gate_wait(arg, SOON) ? 0 : 1;
 }
 
 START_TEST(a_child_that_never_calls_holds_the_stream)
@@ -563,7 +562,7 @@ START_TEST(a_child_that_never_calls_holds_the_stream)
 	ck_assert_int_eq(await_eof(p[0], 300), ETIME);
 	gate_open(&go);
 	/* It holds p[0] and p[1]: its end is that of the peer's last holder. */
-	ck_assert_int_eq(await_eof(p[0], SOON), 0);
+	ck_assert_int_eq(await_eof(p[0], PROMPT), 0);
 	ck_assert_int_eq(reap(pid, SOON), 0);
 	gate_drop(&go);
 	GIVES(str_close(p[0]), 0);
@@ -589,7 +588,7 @@ START_TEST(the_last_of_many_holders_hangs_up)
 		ck_assert_int_eq(reap(pid[i], SOON), 0);
 		gate_drop(&go[i]);
 	}
-	ck_assert_int_eq(await_eof(p[0], SOON), 0);
+	ck_assert_int_eq(await_eof(p[0], PROMPT), 0);
 	GIVES(str_close(p[0]), 0);
 }
 END_TEST
@@ -622,7 +621,7 @@ START_TEST(duplicates_are_inherited)
 	GIVES(str_close(fd[2]), 0);
 	ck_assert_int_eq(reap(pid, SOON), 0);
 	READS(fd[0], 10, "abc");
-	ck_assert_int_eq(await_eof(fd[0], SOON), 0);
+	ck_assert_int_eq(await_eof(fd[0], PROMPT), 0);
 	GIVES(str_close(fd[0]), 0);
 }
 END_TEST
@@ -696,7 +695,7 @@ hold_and_end(void *arg)
 	struct quitter *q = arg;
 	int ms = 900;
 
-	NEED(gate_wait(&q->go, 5000));
+	NEED(gate_wait(&q->go, SOON));
 	NEED(str_ioctl(q->p[1], I_PUSH, "thold") == 0);
 	NEED(str_ioctl(q->p[1], I_SETCLTIME, &ms) == 0);
 	NEED(str_write(q->p[1], "stuck", 5) == 5);
@@ -710,7 +709,8 @@ hold_and_end(void *arg)
 START_TEST(only_exit_waits_for_the_close_time)
 {
 	struct quitter q = {.by_exit = _i};
-	long start;
+	struct fair f;
+	long start, took;
 	pid_t pid;
 
 	test_modules();
@@ -718,14 +718,16 @@ START_TEST(only_exit_waits_for_the_close_time)
 	gate_make(&q.go);
 	pid = child(hold_and_end, &q);
 	GIVES(str_close(q.p[1]), 0);
+	fair_start(&f);
 	start = now_ms();
 	gate_open(&q.go);
-	ck_assert_int_eq(reap(pid, 5000), 0);
+	ck_assert_int_eq(reap(pid, SOON), 0);
 	if (q.by_exit)
 		ck_assert_int_ge(now_ms() - start, 800);
-	ck_assert_int_eq(await_eof(q.p[0], SOON), 0);
+	ck_assert_int_eq(await_eof(q.p[0], PROMPT), 0);
+	took = fair_ms(&f);
 	if (!q.by_exit)
-		ck_assert_int_lt(now_ms() - start, 700);
+		ck_assert_int_lt(took, 700);
 	GIVES(str_close(q.p[0]), 0);
 	gate_drop(&q.go);
 }
@@ -766,7 +768,7 @@ START_TEST(a_busy_writer_may_be_killed_at_any_time)
 			if (!killed && now_ms() >= end) {
 				kill(pid, SIGKILL);
 				killed = 1;
-				end = now_ms() + 3000;
+				end = now_ms() + SOON;
 			}
 			ck_assert_msg(
 			    !killed || now_ms() < end, "round %d: the reader hangs", i);
@@ -836,18 +838,20 @@ START_TEST(a_stopped_process_delays_a_push_but_not_for_ever)
 	for (int i = 0; i < 12; i++) {
 		int p[2], r;
 		pid_t pid = stopped_writer(p, 3 + i % 4);
-		long start = now_ms();
+		struct fair f;
 
+		fair_start(&f);
 		r = str_ioctl(p[1], I_PUSH, "nullmod");
 		ck_assert_msg(r == 0 || errno == ETIME, "I_PUSH: %s", ename(errno));
-		ck_assert_int_lt(now_ms() - start, 3000);
+		ck_assert_int_lt(fair_ms(&f), 3000);
 		kill(pid, SIGCONT);
+		fair_start(&f);
 		while (r == -1) {
 			drain(p[0]);
 			r = str_ioctl(p[1], I_PUSH, "nullmod");
 			ck_assert(r == 0 || errno == ETIME);
-			ck_assert_int_lt(now_ms() - start, 6000);
 		}
+		ck_assert_int_lt(fair_ms(&f), 3000);
 		end_writer(pid);
 		close_pipe(p);
 	}
@@ -861,11 +865,12 @@ START_TEST(a_stopped_process_does_not_hold_up_a_close)
 	for (int i = 0; i < 12; i++) {
 		int p[2];
 		pid_t pid = stopped_writer(p, 3 + i % 4);
-		long start = now_ms();
+		struct fair f;
 
+		fair_start(&f);
 		GIVES(str_close(p[1]), 0);
 		GIVES(str_close(p[0]), 0);
-		ck_assert_int_lt(now_ms() - start, 3000);
+		ck_assert_int_lt(fair_ms(&f), 3000);
 		/* Its reader is gone: the writer ends by itself (EPIPE). */
 		kill(pid, SIGCONT);
 		ck_assert_int_eq(reap(pid, SOON), 0);
@@ -958,7 +963,7 @@ START_TEST(thousands_of_children_may_come_and_go)
 	GIVES(str_write(p[0], "x", 1), 1);
 	READS(p[1], 1, "x");
 	GIVES(str_close(p[0]), 0);
-	ck_assert_int_eq(await_eof(p[1], SOON), 0);
+	ck_assert_int_eq(await_eof(p[1], PROMPT), 0);
 	GIVES(str_close(p[1]), 0);
 }
 END_TEST

@@ -20,7 +20,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { SOON = 2000, MEG = 1 << 20 };
+enum { MEG = 1 << 20 };
 
 static bool
 sanitized(void)

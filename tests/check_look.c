@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <ustreams_look.h>
 
-enum { SOON = 2000, MUTATIONS = 1000 };
+enum { MUTATIONS = 1000 };
 
 /* ---- helpers ---------------------------------------------------------------------------- */
 

@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-enum { SOON = 2000, SIZE = 100, FILES = 24, PIPES = 8, EVENTS = 4 };
+enum { SIZE = 100, FILES = 24, PIPES = 8, EVENTS = 4 };
 
 /* Wait until the end of file shows; how it ended: 0, or an errno. */
 static int

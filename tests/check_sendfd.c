@@ -12,14 +12,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#define AWAIT(cond)                                                          \
-	do {                                                                 \
-		long end_ = now_ms() + 20000;                                \
-		while (!(cond) && now_ms() < end_)                           \
-			msleep(1);                                           \
-		ck_assert_msg(now_ms() < end_, "waited in vain for " #cond); \
-	} while (0)
-
 static int
 received(int fd)
 {
@@ -560,7 +552,7 @@ START_TEST(a_process_receives_what_another_opened_after_the_fork)
 	close(k);
 	if (_i == 0)
 		READS(q[1], 5, "child");
-	ck_assert_int_eq(reap(pid, 20000), 0);
+	ck_assert_int_eq(reap(pid, SOON), 0);
 	close_pipe(q);
 	close_pipe(c.c_p);
 }
@@ -599,7 +591,7 @@ START_TEST(a_child_sends_to_its_parent)
 	fd = received(c.c_p[1]);
 	GIVES(isastream(fd), 1);
 	GIVES(str_write(c.c_p[1], "x", 1), 1);
-	ck_assert_int_eq(reap(pid, 20000), 0);
+	ck_assert_int_eq(reap(pid, SOON), 0);
 	GIVES(str_close(fd), 0);
 	close_pipe(c.c_p);
 }
@@ -626,7 +618,7 @@ START_TEST(a_dead_senders_kernel_file_is_lost_and_its_stream_is_not)
 	int fd;
 
 	make_pipe(c.c_p);
-	reap(child(send_and_end, &c), 20000);
+	reap(child(send_and_end, &c), SOON);
 	FAILS(str_ioctl(c.c_p[1], I_RECVFD, &(struct strrecvfd){0}), ESRCH);
 	fd = received(c.c_p[1]);
 	GIVES(isastream(fd), 1);
@@ -639,7 +631,7 @@ END_TEST
 static int
 pass_the_time(void *arg)
 {
-	gate_wait(arg, 20000);
+	gate_wait(arg, SOON);
 	return 0;
 }
 
@@ -659,7 +651,7 @@ START_TEST(a_fork_takes_no_copy_of_what_is_under_way)
 	close(fd);
 	AWAIT(kernel_eof(k[0]));
 	gate_open(&g);
-	ck_assert_int_eq(reap(pid, 20000), 0);
+	ck_assert_int_eq(reap(pid, SOON), 0);
 	close(k[0]);
 	gate_drop(&g);
 	close_pipe(p);
@@ -693,7 +685,7 @@ START_TEST(without_a_helper_the_sender_serves_by_ustr_service)
 	GIVES(str_ioctl(c.c_p[0], I_SENDFD, k), 0);
 	close(k);
 	AWAIT(ustr_service(10) >= 0 && str_read(c.c_p[0], buf, 8) == 4);
-	ck_assert_int_eq(reap(pid, 20000), 0);
+	ck_assert_int_eq(reap(pid, SOON), 0);
 	unsetenv("USTREAMS_HELPER");
 	close_pipe(c.c_p);
 }
@@ -855,7 +847,7 @@ START_TEST(client_processes_talk_to_a_server_process)
 		GIVES(str_close(fd), 0);
 	}
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(reap(pid[i], 20000), 0);
+		ck_assert_int_eq(reap(pid[i], SOON), 0);
 	stop(p);
 }
 END_TEST

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-enum { SOON = 10000, MANY = 64 };
+enum { MANY = 64 };
 
 /* ---- what was caught ---------------------------------------------------------- */
 

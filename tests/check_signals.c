@@ -13,8 +13,6 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-enum { SOON = 2000 };
-
 /* ---- calls that sleep ------------------------------------------------------ */
 
 /* On p[0] of a pipe; p[0] is empty or full as the call needs it to sleep. */
@@ -121,11 +119,13 @@ struct help {
 	struct later h_later;
 };
 
-/* Wait until the thread sleeps in the kernel. */
+/* Wait until the thread sleeps in the kernel: seen five times, for that of a lock is short. */
 static void
 until_asleep(pid_t tid)
 {
-	for (int i = 0; i < 2000; i++) {
+	int seen = 0;
+
+	for (int i = 0; i < SOON / 2 && seen < 5; i++) {
 		char path[64], buf[256], *s;
 		FILE *f;
 		size_t n;
@@ -137,9 +137,7 @@ until_asleep(pid_t tid)
 		fclose(f);
 		buf[n] = '\0';
 		s = strrchr(buf, ')');
-		/* Twice, for the wait of a lock on the way is short. */
-		if (s != NULL && s[2] == 'S' && i > 4)
-			return;
+		seen = s != NULL && s[2] == 'S' ? seen + 1 : 0;
 		msleep(2);
 	}
 }
@@ -246,7 +244,7 @@ START_TEST(a_signal_ends_a_poll_always)
 	f[0] = (struct pollfd){p[0], POLLIN, 0};
 	f[1] = (struct pollfd){p[1], POLLIN, 0};
 	catch_signal(SIGUSR1, _i ? SA_RESTART : 0);
-	for (int ms = -1; ms < 10000; ms += 9000) {
+	for (int ms = -1; ms < 2 * SOON; ms += SOON) {
 		caught = 0;
 		start_help(&h, READ, p[1], SIGUSR1, 0, false);
 		FAILS(str_poll(f, 2, ms), EINTR);
@@ -332,7 +330,7 @@ sleep_once(void *arg)
 	int r;
 
 	gate_open(&s->ready);
-	r = s->which == NCALLS ? str_poll(&f, 1, 10000) : one_call(s->which, s->p[0]);
+	r = s->which == NCALLS ? str_poll(&f, 1, SOON) : one_call(s->which, s->p[0]);
 	NEED(r == 1);
 	return 0;
 }
@@ -382,11 +380,12 @@ jump(int sig)
 static void
 plumbable(int fd)
 {
-	long start = now_ms();
+	struct fair f;
 
+	fair_start(&f);
 	GIVES(str_ioctl(fd, I_PUSH, "nullmod"), 0);
 	GIVES(str_ioctl(fd, I_POP, 0), 0);
-	ck_assert_int_lt(now_ms() - start, SOON);
+	ck_assert_int_lt(fair_ms(&f), 2000);
 }
 
 static void
@@ -443,7 +442,7 @@ START_TEST(a_poll_may_be_left_by_siglongjmp)
 		f[1] = (struct pollfd){p[1], POLLPRI, 0};
 		start_help(&h, READ, p[1], SIGUSR1, 0, false);
 		if (sigsetjmp(out, 1) == 0) {
-			str_poll(f, 2, round % 2 ? -1 : 10000);
+			str_poll(f, 2, round % 2 ? -1 : SOON);
 			ck_abort_msg("str_poll returns");
 		}
 		later_join(&h.h_later);
@@ -518,7 +517,7 @@ use_library(int sig)
 	caught++;
 	HNEED(str_poll(&f, 1, 5) == 0);
 	HNEED(str_write(hq[1], "h", 1) == 1);
-	HNEED(str_poll(&f, 1, 1000) == 1 && f.revents == POLLIN);
+	HNEED(str_poll(&f, 1, SOON) == 1 && f.revents == POLLIN);
 	HNEED(str_read(hq[0], &c, 1) == 1 && c == 'h');
 	HNEED(str_pipe(p) == 0);
 	HNEED(str_ioctl(p[0], I_PUSH, "nullmod") == 0);
@@ -591,6 +590,9 @@ START_TEST(a_handler_may_end_the_sleep_it_interrupts)
 }
 END_TEST
 
+static atomic_int told; /* handlers that have ended, calls that have returned */
+static int due;		/* so many of them come before the message */
+
 static void
 sleep_in_handler(int sig)
 {
@@ -600,6 +602,7 @@ sleep_in_handler(int sig)
 	(void)sig;
 	caught++;
 	HNEED(str_read(hq[0], &c, 1) == 1 && c == 'q');
+	atomic_fetch_add(&told, 1);
 	errno = saved;
 }
 
@@ -612,9 +615,11 @@ nap_in_handler(int sig)
 	(void)sig;
 	caught++;
 	HNEED(str_poll(&f, 1, 20) == 0);
+	atomic_fetch_add(&told, 1);
 	errno = saved;
 }
 
+/* The message comes once the handler, or the call that it ended, is through. */
 static void
 feed_both(void *arg)
 {
@@ -624,7 +629,9 @@ feed_both(void *arg)
 	pthread_kill(h->h_thread, SIGUSR1);
 	msleep(50);
 	str_write(hq[1], "q", 1);
-	msleep(200);
+	for (int i = 0; i < SOON && atomic_load(&told) < due; i++)
+		msleep(1);
+	until_asleep(h->h_tid);
 	str_write(hp[1], "p", 1);
 }
 
@@ -642,9 +649,13 @@ START_TEST(a_handler_that_interrupts_a_sleep_may_sleep)
 	caught = 0;
 	sigemptyset(&sa.sa_mask);
 	sigaction(SIGUSR1, &sa, NULL);
+	atomic_store(&told, 0);
+	due = _i % 2 ? 1 : 2;
 	later(&h.h_later, 1, feed_both, &h);
-	if (_i % 2 == 0)
+	if (_i % 2 == 0) {
 		FAILS(str_read(hp[0], &c, 1), EINTR);
+		atomic_fetch_add(&told, 1);
+	}
 	READS(hp[0], 10, "p");
 	later_join(&h.h_later);
 	ck_assert_int_eq(caught, 1);
@@ -828,7 +839,7 @@ START_TEST(a_handler_that_strikes_anywhere_harms_nobody)
 {
 	struct sigaction sa = {.sa_handler = anywhere, .sa_flags = SA_RESTART};
 	struct itimerval it = {{0, 700}, {0, 700}}, none = {{0, 0}, {0, 0}};
-	long end = now_ms() + 600;
+	long start = now_ms();
 	pthread_t t;
 	int p[2];
 	void *bad;
@@ -844,7 +855,7 @@ START_TEST(a_handler_that_strikes_anywhere_harms_nobody)
 	sigaction(SIGALRM, &sa, NULL);
 	alarm(0);
 	setitimer(ITIMER_REAL, &it, NULL);
-	for (int i = 0; now_ms() < end; i++) {
+	for (int i = 0; now_ms() - start < 600 || (caught <= 20 && now_ms() - start < SOON); i++) {
 		char buf[64];
 		size_t n = 1 + (size_t)i % 60;
 

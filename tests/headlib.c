@@ -158,6 +158,45 @@ msleep(int ms)
 }
 
 static void *
+fair_main(void *arg)
+{
+	enum { TICK = 5 };
+	struct fair *f = arg;
+	struct timespec was, now;
+	sigset_t all;
+
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, NULL);
+	clock_gettime(CLOCK_MONOTONIC, &was);
+	while (!atomic_load(&f->f_stop)) {
+		long us;
+
+		msleep(TICK);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		us = (now.tv_sec - was.tv_sec) * 1000000 + (now.tv_nsec - was.tv_nsec) / 1000;
+		f->f_us += us < 2000 * TICK ? us : 2000 * TICK;
+		was = now;
+	}
+	return NULL;
+}
+
+void
+fair_start(struct fair *f)
+{
+	atomic_store(&f->f_stop, false);
+	f->f_us = 0;
+	ck_assert_int_eq(pthread_create(&f->f_thread, NULL, fair_main, f), 0);
+}
+
+long
+fair_ms(struct fair *f)
+{
+	atomic_store(&f->f_stop, true);
+	pthread_join(f->f_thread, NULL);
+	return f->f_us / 1000;
+}
+
+static void *
 later_main(void *arg)
 {
 	struct later *l = arg;
@@ -258,11 +297,10 @@ child(int (*fn)(void *), void *arg)
 int
 reap(pid_t pid, int ms)
 {
-	long end = now_ms() + ms;
 	int status, spins = 0;
 
 	while (waitpid(pid, &status, WNOHANG) == 0) {
-		if (now_ms() > end) {
+		if (spins > 200 + ms) {
 			kill(pid, SIGKILL);
 			waitpid(pid, &status, 0);
 			return -1;
@@ -300,9 +338,12 @@ bool
 gate_wait(struct gate *g, int ms)
 {
 	struct pollfd p = {.fd = g->g_fd[0], .events = POLLIN};
+	int n;
 	char c;
 
-	return poll(&p, 1, ms) == 1 && read(g->g_fd[0], &c, 1) == 1;
+	for (n = 0; n == 0 && ms >= 0; ms -= 10)
+		n = poll(&p, 1, 10);
+	return n == 1 && read(g->g_fd[0], &c, 1) == 1;
 }
 
 void

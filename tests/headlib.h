@@ -82,6 +82,31 @@ int run_suite(Suite *s);
 long now_ms(void);
 void msleep(int ms);
 
+/*
+ * ms to wait for what must come.  A virtual machine may stand still for seconds and
+ * a loaded one be ten times slower: what waits by steps counts steps, not time.
+ */
+enum { SOON = 30000 };
+
+/* Waits for what other threads or processes make true. */
+#define AWAIT(cond)                                                               \
+	do {                                                                      \
+		int left_ = SOON;                                                 \
+		while (!(cond)) {                                                 \
+			ck_assert_msg(left_-- > 0, "waited in vain for " #cond); \
+			msleep(1);                                                \
+		}                                                                 \
+	} while (0)
+
+/* The time in which the machine served a thread that wanted to tick: for upper bounds. */
+struct fair {
+	pthread_t f_thread;
+	atomic_bool f_stop;
+	long f_us;
+};
+void fair_start(struct fair *f);
+long fair_ms(struct fair *f);
+
 /* Run fn(arg) in another thread after ms milliseconds. */
 struct later {
 	pthread_t l_thread;
@@ -115,7 +140,7 @@ void nag_stop(struct nag *n);
 
 /* Fork; the child ends with _exit(fn(arg)). */
 pid_t child(int (*fn)(void *), void *arg);
-/* Wait for it: exit status, 128 + signal, or -1 after ms (it is then killed). */
+/* Wait for it: exit status, 128 + signal, or -1 after ms naps of 1 ms (it is then killed). */
 int reap(pid_t pid, int ms);
 /*
  * In a child that is not of the group that Check kills: die after ms.  What
@@ -128,7 +153,7 @@ struct gate {
 };
 void gate_make(struct gate *g);
 void gate_open(struct gate *g);
-bool gate_wait(struct gate *g, int ms);
+bool gate_wait(struct gate *g, int ms); /* in steps of 10 ms */
 void gate_drop(struct gate *g);
 
 /* ---- streams ------------------------------------------------------------ */
