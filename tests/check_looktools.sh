@@ -86,7 +86,9 @@ for tool in strls strdump strstat; do
 	run $tool --help
 	gives 0 '^usage: ' '^exit status: '
 	run $tool --no-such-option
-	refuses 2 'no such option; legal: '
+	refuses 2 '--no-such-option: no such option; legal: '
+	run $tool -I x -yz
+	refuses 2 '-y: no such option; legal: '
 	run $tool -p
 	refuses 2 'its value is missing'
 	run $tool -p x

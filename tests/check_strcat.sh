@@ -133,7 +133,7 @@ run -b 200 -q 0.3 echo <random
 same random out "-b 200"
 printf '68 69\n\n00FF0a\n' | run -x echo
 is "68 69||00 ff 0a|" "$(tr '\n' '|' <out)" "-x"
-printf 'ab\tcd\nno control\n\tempty one\n' >control
+printf 'ab\tcd\nno control\n\tempty one\n\t\nafter two empty parts\n' >control
 run -m -c echo <control
 same control out "-c"
 printf '01\t02 03\n' | run -xc echo
@@ -280,9 +280,11 @@ done
 run -q x echo
 refused "'x' is no time; legal: 0 to" "-q x"
 run -b
-refused "a value is missing" "-b"
+refused "-b: its value is missing" "-b"
 run -z
-refused "no such option; legal" "-z"
+refused "-z: no such option; legal" "-z"
+run --no-such-option
+refused "--no-such-option: no such option; legal" "--no-such-option"
 run -i nosuch echo
 refused "nosuch: no such module" "-i nosuch"
 run nosuch
@@ -310,10 +312,13 @@ says "line 1: no hexadecimal digits" "-x zz"
 head -c 300000 /dev/zero | tr '\0' x >long
 run -m echo <long
 is 1 "$status" "a line that is too long"
-says "line 1: 300000 bytes are more than a message" "a line that is too long"
+says "line 1: 300000 bytes are more than a message may have; legal: at most 262144" "a line that is too long"
 "$strcat" echo <lines >/dev/full 2>err && status=0 || status=$?
 is 1 "$status" ">/dev/full"
 says "standard output: No space left" ">/dev/full"
+"$strcat" echo <lines >&- 2>err && status=0 || status=$?
+is 1 "$status" ">&-"
+says "standard output: Bad file" ">&-"
 run echo <&-
 is 0 "$status" "stdin closed"
 

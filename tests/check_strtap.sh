@@ -149,7 +149,7 @@ has ' 3 echo/W1  *put  *M_IOCTL .* command 0x5401'
 has ' 3 head/R0  *put  *M_IOCNAK .* returns '
 expect 0 '' "$strtap" --instance demo -c 20 2
 only ' 2 head/R0 '
-expect 0 '' "$strtap" -I demo -c 20 1 2 echo/0
+expect 0 '' "$strtap" -I demo -c 20 1 2 /dev/streams/echo/0
 expect 0 '' env USTREAMS_INSTANCE=demo "$strtap" -c 20 -t proto,M_IOCTL
 only 'M_PROTO\|M_IOCTL'
 expect 0 '' "$strtap" -I demo -c 20 -b 7
@@ -257,7 +257,10 @@ expect 2 'legal: 0 to 255' "$strtap" -I demo -b 256
 expect 2 'legal: r or w' "$strtap" -I demo -d x
 expect 2 'legal: put, get' "$strtap" -I demo -e got
 expect 2 'legal: M_DATA' "$strtap" -I demo -t M_NONE
-expect 2 'no such option' "$strtap" -z
+for q in '' /W pipemod/ pipemod/X pipemod/Wx longlongname; do
+	expect 2 'legal: the name of a module' "$strtap" -I demo -q "$q"
+done
+expect 2 '-z: no such option' "$strtap" -z
 expect 2 'value is missing' "$strtap" -c
 expect 2 'not both' "$strtap" -r "$dir/t.pcapng" 1
 expect 2 'not a process' "$strtap" -p x

@@ -212,6 +212,9 @@ START_TEST(an_unknown_terminal_is_refused_with_a_line)
 	term_begin("no-such-terminal", argv);
 	SHOWS("terminals of type \"no-such-terminal\" are not known; set TERM, or use -b");
 	ck_assert_int_eq(term_ended(""), 2);
+	term_begin("dumb", argv);
+	SHOWS("terminals of type \"dumb\" cannot move the cursor; set TERM, or use -b");
+	ck_assert_int_eq(term_ended(""), 2);
 	end_subject();
 }
 END_TEST

@@ -60,9 +60,45 @@ for tool in strconf strchg strclean; do
 	run $tool --help
 	checks=$((checks + 1))
 	grep -q '^exit status' "$work/out" || fail "no exit status in the help"
-	run $tool -x
-	refuses 2 'no such option; legal'
+	run $tool -nx
+	refuses 2 '-.: no such option; legal'
+	run $tool --no-such-option
+	refuses 2 '--no-such-option: no such option; legal'
 done
+
+# ---- what is printed does not get lost unheard ---------------------------------------
+# loses PATTERN COMMAND: with standard output as the last word says.
+loses()
+{
+	pattern=$1
+	shift
+	ran="$*"
+	tool=$1
+	shift
+	: >"$work/out"
+	status=0
+	"$tools/$tool" "$@" >/dev/full 2>"$work/err" || status=$?
+	refuses 2 "standard output: No space left"
+	status=0
+	"$tools/$tool" "$@" >&- 2>"$work/err" || status=$?
+	refuses 2 "standard output: $pattern"
+}
+: >"$work/error.01-02"
+touch -d '30 days ago' "$work/error.01-02"
+loses 'Bad file' strconf echo
+loses 'Bad file' strchg -h nullmod -l echo
+loses 'Bad file' strclean -n -d "$work"
+for tool in strconf strchg strclean autopush; do
+	[ ! -x "$tools/$tool" ] || loses 'Bad file' $tool --help
+done
+rm "$work/error.01-02"
+# A reader who has seen enough is no failure.
+ran='strconf | true'
+status=0
+(trap '' PIPE; { sleep 0.2; $TEST_LAUNCHER "$tools/strconf" echo; } 2>"$work/err"; echo $? >"$work/status") | true
+status=$(cat "$work/status")
+: >"$work/out"
+gives 0 ''
 
 # ---- strconf -------------------------------------------------------------------
 run strconf echo
@@ -84,7 +120,7 @@ refuses 2 'one stream at a time'
 run strconf -c -t echo
 refuses 2 'at most'
 run strconf -m
-refuses 2 '-m needs the name'
+refuses 2 '-m: its value is missing'
 run strconf nosuch
 refuses 2 'nosuch: no such device'
 run strconf "$work/nosuch"
@@ -107,9 +143,9 @@ gives 0 ''
 run strchg -h nullmod,nosuch echo
 refuses 1 'nosuch: no such module'
 run strchg -h '' echo
-refuses 1 'no such module'
+refuses 1 "'': no such module; legal: names of at most 8"
 run strchg -p echo
-refuses 1 'no such module on the stream'
+refuses 1 'echo: no module is on the stream'
 run strchg -p -a -l echo
 gives 0 echo
 run strchg -p -u nullmod echo
@@ -119,7 +155,9 @@ run strchg -f "$work/list" -l echo
 gives 0 'nullmod pipemod echo'
 echo waytoolongname >"$work/list"
 run strchg -f "$work/list" echo
-refuses 1 'no such module'
+refuses 1 'list: a line is no name of a module; legal: at most 8'
+run strchg -f "$work" echo
+refuses 1 "$work: Is a directory"
 echo nosuch >"$work/list"
 run strchg -f "$work/list" echo
 refuses 1 'nosuch: no such module'

@@ -123,8 +123,10 @@ judge(const struct order *o, int operands)
 int
 main(int argc, char **argv)
 {
+	static const struct option none[] = {{NULL, 0, NULL, 0}};
 	struct order o = {0};
 	const char *wrong;
+	char refused[200];
 	int got, sad, status;
 
 	tool_begin("autopush");
@@ -132,11 +134,12 @@ main(int argc, char **argv)
 	if (!toolinst_begin("autopush", &argc, argv, TOOLINST_MAKE))
 		return TOOL_USAGE;
 	opterr = 0;
-	while ((got = getopt(argc, argv, "+:f:srgM:m:l:")) != -1) {
-		if (got == ':')
-			return complain_usage("an option needs a value");
-		if (got == '?')
-			return complain_usage("no such option");
+	while ((got = getopt_long(argc, argv, "+:f:srgM:m:l:", none, NULL)) != -1) {
+		if (got == ':' || got == '?') {
+			snprintf(refused, sizeof(refused), "%.100s: %s", tool_refused(argv),
+			    got == ':' ? "its value is missing" : "no such option");
+			return complain_usage(refused);
+		}
 		if (!take_option(&o, got))
 			return complain_usage("one of -f, -s, -r and -g");
 	}

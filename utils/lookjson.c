@@ -207,11 +207,13 @@ lookjson_memory(const struct ustr_view *v)
 int
 lookjson_print(json_t *j)
 {
-	int error = j == NULL || json_dumpf(j, stdout, JSON_INDENT(2)) != 0 ||
-	    putchar('\n') == EOF || fflush(stdout) != 0;
+	bool made = j != NULL && json_dumpf(j, stdout, JSON_INDENT(2)) == 0;
 
 	json_decref(j);
-	if (error)
-		tool_complain("the result cannot be written");
-	return error ? -1 : 0;
+	putchar('\n');
+	if (!made && !ferror(stdout)) {
+		tool_complain("the result cannot be put as JSON: no memory");
+		return -1;
+	}
+	return tool_flush();
 }

@@ -117,6 +117,28 @@ modlist_push(int fd, const char *names, char bad[FMNAMESZ + 1])
 	return error;
 }
 
+const char *
+modlist_refusal(int fd, const char *bad, int error)
+{
+	static char why[200];
+	long most = ustr_tunable("nstrpush");
+	int pushed = 0;
+
+	if (error != EINVAL && error != ENXIO)
+		snprintf(why, sizeof(why), "%s: %s", bad, strerror(error));
+	else if (str_ioctl(fd, I_GET_PUSHCNT, &pushed) == 0 && most != -1 && pushed >= most)
+		snprintf(why, sizeof(why), "%s: not more than %ld modules can be on a stream", bad,
+		    most);
+	else if (error == ENXIO)
+		snprintf(why, sizeof(why),
+		    "%s: the stream is hung up, or the module is code of another program", bad);
+	else
+		snprintf(why, sizeof(why),
+		    "%s: no such module; legal: names of at most %d characters, such as pipemod or "
+		    "nullmod; several with commas between", *bad != '\0' ? bad : "''", FMNAMESZ);
+	return why;
+}
+
 /* ---- from a file ----------------------------------------------------------------- */
 
 static int
@@ -137,7 +159,7 @@ read_names(FILE *from, struct modlist *l)
 			return E2BIG;
 		snprintf(l->names[l->n++], FMNAMESZ + 1, "%.*s", (int)len, line + blank);
 	}
-	return ferror(from) ? EIO : 0;
+	return ferror(from) ? errno : 0;
 }
 
 /* How many names at the bottom are in both. */

@@ -33,6 +33,8 @@ int modlist_find(const struct modlist *l, const char *name);
 
 /* Push what a list names, the first one first.  *bad: what could not be. */
 int modlist_push(int fd, const char *names, char bad[FMNAMESZ + 1]);
+/* The sentence about a push that failed with that error: what and, if that helps, what is legal. */
+const char *modlist_refusal(int fd, const char *bad, int error);
 /* Pop n modules; fewer when there are not so many. */
 int modlist_pop(int fd, int n);
 /* Pop all above the topmost module of that name; ENOENT: there is none. */

@@ -320,7 +320,7 @@ run(struct cat *c)
 	fd = c->n.out != -1 ? c->n.out : c->n.in;
 	error = c->o.push != NULL ? modlist_push(fd, c->o.push, bad) : 0;
 	if (error != 0) {
-		cat_complain("%s: %s", bad, tool_reason(error));
+		cat_complain("%s", modlist_refusal(fd, bad, error));
 		return USAGE;
 	}
 	c->signals = catch_signals();
@@ -381,8 +381,10 @@ take_quiet(struct cat_options *o)
 }
 
 static int
-take_option(struct cat_options *o, int got)
+take_option(struct cat_options *o, int got, char **argv)
 {
+	char what[200];
+
 	switch (got) {
 	case 'r': o->sides |= SIDE_IN; return 0;
 	case 'w': o->sides |= SIDE_OUT; return 0;
@@ -394,7 +396,9 @@ take_option(struct cat_options *o, int got)
 	case 'q': return take_quiet(o);
 	case 'I': o->instance = optarg; return 0;
 	default:
-		return complain_usage(got == ':' ? "a value is missing" : "no such option");
+		snprintf(what, sizeof(what), "%.100s: %s", tool_refused(argv),
+		    got == ':' ? "its value is missing" : "no such option");
+		return complain_usage(what);
 	}
 }
 
@@ -421,15 +425,6 @@ settle(struct cat_options *o, int operands)
 	return USAGE;
 }
 
-/* Streams must not get the numbers 0 to 2, which are meant for other things. */
-static void
-open_standard(void)
-{
-	for (int fd = 0; fd <= 2; fd++)
-		if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", O_RDWR) == -1)
-			_exit(USAGE);
-}
-
 int
 main(int argc, char **argv)
 {
@@ -437,12 +432,11 @@ main(int argc, char **argv)
 	char why[1200];
 	int got, status;
 
-	open_standard();
 	tool_begin("strcat");
 	tool_standard_options(argc, argv, usage);
 	opterr = 0;
 	while ((got = getopt_long(argc, argv, ":rwmxcb:i:q:I:", longs, NULL)) != -1) {
-		status = take_option(&c.o, got);
+		status = take_option(&c.o, got, argv);
 		if (status != 0)
 			return status;
 	}

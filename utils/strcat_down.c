@@ -83,6 +83,20 @@ take_control(struct cat_flow *down, const struct strbuf *c, bool more, struct me
 }
 
 /*
+ * A hung-up stream that is empty gives two empty parts, as a message of them does.
+ * Whoever sent such a one last before the hang-up loses an empty line.
+ */
+static bool
+hung_up(int fd)
+{
+	struct pollfd p = {fd, POLLRDNORM, 0};
+	int bytes;
+
+	return str_poll(&p, 1, 0) == 1 && (p.revents & POLLHUP) != 0 &&
+	    str_ioctl(fd, I_NREAD, &bytes) == 0;
+}
+
+/*
  * All pieces of the message at the front: 0, or an errno; ENODATA: the end of what
  * is sent, an empty message or a hang-up.
  */
@@ -103,7 +117,7 @@ take_message(struct cat_flow *down)
 		more = getpmsg(down->n->in, &c, &d, &band, &flags);
 		if (more == -1)
 			return errno;
-		if (c.len == 0 && d.len == 0 && !m.any && !m.tabbed) {
+		if (c.len == 0 && d.len == 0 && !m.any && !m.tabbed && hung_up(down->n->in)) {
 			down->hung = true;
 			return ENODATA;
 		}

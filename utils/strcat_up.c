@@ -77,6 +77,10 @@ fail(struct cat_flow *up, int error, size_t len)
 	if (error == EPIPE || error == ENXIO)
 		cat_complain("%s: the other side has gone; what was not sent is lost",
 		    up->n->name);
+	else if (error == ERANGE && len > up->most)
+		cat_complain("line %lu: %zu bytes are more than a message may have; legal: at "
+			     "most %zu",
+		    up->line, len, up->most);
 	else if (error == ERANGE)
 		cat_complain("line %lu: %zu bytes are more than a message on %s may have",
 		    up->line, len, up->n->name);

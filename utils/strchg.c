@@ -38,10 +38,11 @@ struct request {
 static int
 read_options(int argc, char **argv, struct request *q)
 {
+	static const struct option none[] = {{NULL, 0, NULL, 0}};
 	int got;
 
 	opterr = 0;
-	while ((got = getopt(argc, argv, ":h:pau:f:l")) != -1) {
+	while ((got = getopt_long(argc, argv, ":h:pau:f:l", none, NULL)) != -1) {
 		switch (got) {
 		case 'h':
 			q->push = optarg;
@@ -62,7 +63,7 @@ read_options(int argc, char **argv, struct request *q)
 			q->list = true;
 			break;
 		default:
-			tool_complain("-%c: %s; %s", optopt,
+			tool_complain("%s: %s; %s", tool_refused(argv),
 			    got == ':' ? "its value is missing" : "no such option",
 			    legal);
 			return TOOL_USAGE;
@@ -118,11 +119,28 @@ set(int fd, const char *file, char bad[FMNAMESZ + 1])
 	return error;
 }
 
+static void
+complain_error(int fd, const struct request *q, const char *name, const char *bad, int error)
+{
+	bool pushing = q->push != NULL || (q->file != NULL && *bad != '\0');
+
+	if (pushing)
+		tool_complain("%s", modlist_refusal(fd, bad, error));
+	else if (q->file != NULL && error == EINVAL)
+		tool_complain("%s: a line is no name of a module; legal: at most %d characters",
+		    q->file, FMNAMESZ);
+	else if (q->file != NULL && (error == EIO || error == E2BIG || error == EISDIR))
+		tool_complain("%s: %s", q->file, error == E2BIG ? tool_reason(error) : strerror(error));
+	else if (error == ENOENT && q->to == NULL)
+		tool_complain("%s: no module is on the stream", name);
+	else
+		tool_complain("%s: %s", q->to != NULL ? q->to : name, tool_reason(error));
+}
+
 static int
 change(int fd, const struct request *q, const char *name)
 {
 	char bad[FMNAMESZ + 1] = "";
-	const char *what = q->to != NULL ? q->to : name;
 	struct modlist l;
 	int error;
 
@@ -136,7 +154,7 @@ change(int fd, const struct request *q, const char *name)
 		for (int i = 0; i < l.n; i++)
 			puts(l.names[i]);
 	if (error > 0)
-		tool_complain("%s: %s", *bad != '\0' ? bad : what, tool_reason(error));
+		complain_error(fd, q, name, bad, error);
 	return error == 0 ? TOOL_OK : TOOL_NO;
 }
 

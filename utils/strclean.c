@@ -27,7 +27,7 @@ enum { AGE = 3, DAY = 24 * 60 * 60, MOST_AGE = 100000 };
 
 static const char usage[] =
     "usage: strclean [-n] [-d DIRECTORY] [-a DAYS]\n"
-    "       strclean -i NAME [-f]\n"
+    "       strclean -i NAME [-f]    (-I NAME, --instance NAME are the same)\n"
     "  remove the files of strerr that are older than some days; or an instance\n"
     "  -d DIRECTORY  where they are; default $USTREAMS_LOGDIR, or " LOGDIR "\n"
     "  -a DAYS       how old they may be; default 3\n"
@@ -110,9 +110,9 @@ days(const char *text)
 }
 
 static int
-complain_usage(int option, const char *what)
+complain_usage(const char *option, const char *what)
 {
-	tool_complain("-%c: %s; %s, DAYS from 0 to %d", option, what, legal, MOST_AGE);
+	tool_complain("%s: %s; %s, DAYS from 0 to %d", option, what, legal, MOST_AGE);
 	return TOOL_USAGE;
 }
 
@@ -120,22 +120,25 @@ complain_usage(int option, const char *what)
 static int
 read_options(int argc, char **argv, struct wish *w)
 {
+	static const struct option longs[] = {
+	    {"instance", required_argument, NULL, 'i'}, {NULL, 0, NULL, 0}};
 	int got;
 
 	opterr = 0;
-	while ((got = getopt(argc, argv, ":nd:a:i:f")) != -1) {
+	while ((got = getopt_long(argc, argv, ":nd:a:i:I:f", longs, NULL)) != -1) {
 		switch (got) {
-		case 'i': w->instance = optarg; break;
+		case 'i':
+		case 'I': w->instance = optarg; break;
 		case 'f': w->force = true; break;
 		case 'n': w->only_print = true; break;
 		case 'd': w->directory = optarg; break;
 		case 'a':
 			w->age = days(optarg);
 			if (w->age == -1)
-				return complain_usage('a', "not a number of days");
+				return complain_usage("-a", "not a number of days");
 			break;
 		default:
-			return complain_usage(optopt,
+			return complain_usage(tool_refused(argv),
 			    got == ':' ? "its value is missing" : "no such option");
 		}
 		w->logs |= got == 'n' || got == 'd' || got == 'a';

@@ -67,12 +67,13 @@ static const struct {
 	int (*print)(const struct modlist *l, const char *module);
 } ways[] = {{'c', print_count}, {'t', print_top}, {'m', print_whether}};
 
+static const char legal[] =
+    "legal: strconf [-I NAME | -p PID | -f FILE] [-c | -t | -m MODULE] STREAM";
+
 static int
 complain_usage(const char *what)
 {
-	tool_complain("%s; legal: strconf [-I NAME | -p PID | -f FILE] "
-		      "[-c | -t | -m MODULE] STREAM",
-	    what);
+	tool_complain("%s; %s", what, legal);
 	return TOOL_USAGE;
 }
 
@@ -132,6 +133,7 @@ is_number(const char *word)
 int
 main(int argc, char **argv)
 {
+	static const struct option options[] = {LOOKOPT_LONG, {NULL, 0, NULL, 0}};
 	int (*print)(const struct modlist *, const char *) = print_all;
 	bool by_number = argc > 1 && is_number(argv[argc - 1]), bad = false;
 	const char *module = NULL;
@@ -144,11 +146,12 @@ main(int argc, char **argv)
 	if (!by_number && !toolinst_begin("strconf", &argc, argv, TOOLINST_EXISTING))
 		return TOOL_USAGE;
 	opterr = 0;
-	while ((got = getopt(argc, argv, ":ctm:" LOOKOPT_SHORT)) != -1) {
-		if (got == '?' || got == ':')
-			return complain_usage(got == '?' ? "no such option"
-				: optopt == 'm' ? "-m needs the name of a module"
-						: "an option's value is missing");
+	while ((got = getopt_long(argc, argv, ":ctm:" LOOKOPT_SHORT, options, NULL)) != -1) {
+		if (got == '?' || got == ':') {
+			tool_complain("%s: %s; %s", tool_refused(argv),
+			    got == '?' ? "no such option" : "its value is missing", legal);
+			return TOOL_USAGE;
+		}
 		if (lookopt_take(&o, got, optarg, &bad)) {
 			if (bad)
 				return TOOL_USAGE;

@@ -92,11 +92,7 @@ dump(const struct ustr_look *lk, const struct ustr_view *v, char **words, int n,
 	}
 	if (json && status != TOOL_USAGE && lookjson_print(array) != 0)
 		return TOOL_USAGE;
-	if (!json && (fflush(stdout) != 0 || ferror(stdout))) {
-		tool_complain("the result cannot be written");
-		return TOOL_USAGE;
-	}
-	return status;
+	return json || tool_flush() == 0 ? status : TOOL_USAGE;
 }
 
 int
@@ -117,7 +113,7 @@ main(int argc, char **argv)
 		if (got == 'j')
 			json = true;
 		else if (!lookopt_take(&o, got, optarg, &bad))
-			return complain_usage(argv[optind - 1],
+			return complain_usage(tool_refused(argv),
 			    got == ':' ? "its value is missing" : "no such option");
 		if (bad)
 			return TOOL_USAGE;

@@ -8,6 +8,7 @@
 #include "logreader.h"
 #include "toolinst.h"
 
+#include <errno.h>
 #include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -122,7 +123,10 @@ main(int argc, char **argv)
 		return 1;
 	while (logreader_next(&lr, &failed)) {
 		line(&lr);
-		fflush(stdout);
+		if (fflush(stdout) != 0) {
+			fprintf(stderr, "strlogtrace: standard output: %s\n", strerror(errno));
+			return 1;
+		}
 	}
 	return failed ? 1 : 0;
 }

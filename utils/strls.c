@@ -24,6 +24,14 @@ static const char usage[] =
 
 /* ---- what there is --------------------------------------------------------------- */
 
+static const char *
+why_not(int error)
+{
+	return error == EPROTO	 ? "of another version of the library"
+	    : error == EUCLEAN ? "damaged, or no instance"
+			       : strerror(error);
+}
+
 static void
 print_sources(const struct ustr_source *us, size_t n)
 {
@@ -43,7 +51,7 @@ print_sources(const struct ustr_source *us, size_t n)
 		table_cell(&t, "%s", us->us_program[0] != '\0' ? us->us_program : "-");
 		table_cell(&t, "%s", look_amount(size, (double)us->us_size, 1024));
 		table_cell(&t, "%s",
-		    us->us_error != 0	  ? strerror(us->us_error)
+		    us->us_error != 0	  ? why_not(us->us_error)
 		    : us->us_processes > 0 ? "in use"
 					   : "idle");
 	}
@@ -188,7 +196,7 @@ main(int argc, char **argv)
 		if (got == 'j')
 			json = true;
 		else if (!lookopt_take(&o, got, optarg, &bad))
-			return complain_usage(argv[optind - 1],
+			return complain_usage(tool_refused(argv),
 			    got == ':' ? "its value is missing" : "no such option");
 		if (bad)
 			return TOOL_USAGE;

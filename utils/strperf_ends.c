@@ -285,16 +285,15 @@ meet(struct ends *e, int side)
 {
 	const char *names = opts_push_text(&e->o);
 	char bad[FMNAMESZ + 1];
-	int status = e->own.attach ? attach(e) : open_waiting(e, side), error;
+	int status = e->own.attach ? attach(e) : open_waiting(e, side), error, fd;
 
 	if (status != EXIT_DONE)
 		return status;
-	error = *names != '\0'
-	    ? modlist_push(e->n.out != -1 ? e->n.out : e->n.in, names, bad)
-	    : 0;
+	fd = e->n.out != -1 ? e->n.out : e->n.in;
+	error = *names != '\0' ? modlist_push(fd, names, bad) : 0;
 	if (error == 0)
 		return EXIT_DONE;
-	complain("--push: %s: %s", bad, strerror(error));
+	complain("--push: %s", modlist_refusal(fd, bad, error));
 	return EXIT_USAGE;
 }
 

@@ -162,7 +162,6 @@ print_line(const struct ustr_view *v, const struct rates *r, unsigned long n)
 	    look_amount(a[5], (double)r->inuse, 1000), look_amount(a[6], r->trips, 1000),
 	    look_amount(a[7], r->made, 1000), r->failures,
 	    look_amount(a[8], (double)v->v_committed, 1024));
-	fflush(stdout);
 }
 
 static void
@@ -189,7 +188,6 @@ print_stream_lines(const struct ustr_view *a, const struct ustr_view *b)
 	}
 	table_print(&t, stdout);
 	putchar('\n');
-	fflush(stdout);
 }
 
 static json_t *
@@ -222,7 +220,7 @@ print_json_line(
 	    (json_int_t)r->failures, "memory", lookjson_memory(b), "streams",
 	    stream_rates(a, b));
 	int error = o == NULL || json_dumpf(o, stdout, JSON_COMPACT) != 0 ||
-	    putchar('\n') == EOF || fflush(stdout) != 0;
+	    putchar('\n') == EOF;
 
 	json_decref(o);
 	return error ? -1 : 0;
@@ -268,7 +266,7 @@ print_often(struct ustr_look *lk, bool json, bool each, double seconds, long cou
 			print_stream_lines(a, b);
 		else
 			print_line(b, &r, n);
-		if (ferror(stdout))
+		if (tool_flush() != 0)
 			status = TOOL_USAGE;
 		ustr_view_free(a);
 		a = b;
@@ -327,7 +325,7 @@ main(int argc, char **argv)
 			if ((seconds = interval(optarg)) == 0)
 				return complain_usage(optarg, "not 0.1 to 86400 seconds");
 		} else if (!lookopt_take(&o, got, optarg, &bad))
-			return complain_usage(argv[optind - 1],
+			return complain_usage(tool_refused(argv),
 			    got == ':' ? "its value is missing" : "no such option");
 		if (bad)
 			return TOOL_USAGE;

@@ -163,7 +163,8 @@ add_named(struct settings *s, struct tapset *set, const char *name)
 	if (error == 0)
 		return true;
 	if (id == 0)
-		tool_complain("%s: no such stream in %s; strls(1) shows them", name,
+		tool_complain("'%s': no such stream in %s; legal: a number that strls(1) shows, the "
+			      "path of a FIFO or of an attached stream, DRIVER/MINOR", name,
 		    ustr_look_name(set->look));
 	else if (error == ENOENT && !set->member)
 		tool_complain("stream %u is not recorded; legal: one that is, by USTREAMS_TUNE=trace=%u "
@@ -213,8 +214,8 @@ join(const struct lookopt *o)
 	const char *name = o->instance;
 
 	if (name != NULL && ustr_instance(name, USTR_EXISTING) != 0) {
-		tool_complain("-I %s: no name of an instance; legal: 1 to 64 letters, digits, "
-			      "'.', '_', '-', not a dot first", name);
+		tool_complain("instance \"%.80s\": not a name; legal: 1 to 64 letters, digits, "
+			      "'.', '_', '-', not beginning with '.'", name);
 		return false;
 	}
 	return tool_library();
@@ -303,7 +304,7 @@ take_number(const char *operand, int option, long least, long most, long *n)
 	*n = lookopt_number(operand, most);
 	if (*n >= least)
 		return true;
-	tool_complain("-%c %s: legal: %ld to %ld", option, operand, least, most);
+	tool_complain("-%c '%s': legal: %ld to %ld", option, operand, least, most);
 	return false;
 }
 
@@ -354,7 +355,7 @@ main(int argc, char **argv)
 	while ((got = getopt_long(argc, argv, ":1b:c:d:e:n:q:r:t:w:x" LOOKOPT_SHORT, options,
 		    NULL)) != -1) {
 		if (got == ':' || got == '?')
-			return complain_usage(argv[optind - 1],
+			return complain_usage(tool_refused(argv),
 			    got == ':' ? "its value is missing" : "no such option");
 		if (!take(&s, got, optarg))
 			return TOOL_USAGE;

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +20,56 @@
 
 static const char *program = "";
 
+/*
+ * Who was started without one of the three would get a stream or an arena under its
+ * number, and print into that.  Reading finds an end, writing fails.
+ */
+static void
+hold_standard(void)
+{
+	for (int fd = 0; fd <= 2; fd++)
+		if (fcntl(fd, F_GETFD) == -1 && open("/dev/null", O_RDONLY) == -1)
+			_exit(TOOL_USAGE);
+}
+
+static bool
+reader_left(void)
+{
+	struct pollfd p = {.fd = STDOUT_FILENO};
+
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR) != 0;
+}
+
+int
+tool_flush(void)
+{
+	static bool told;
+	bool failed = ferror(stdout) != 0;
+
+	errno = 0;
+	if ((fflush(stdout) == 0 && !failed) || reader_left())
+		return 0;
+	if (!told)
+		tool_complain("standard output: %s",
+		    errno != 0 ? strerror(errno) : "not all could be written");
+	told = true;
+	return -1;
+}
+
+/* Nothing that was printed may get lost unheard, whatever way the program ends. */
+static void
+check_output(void)
+{
+	if (tool_flush() != 0)
+		_exit(TOOL_USAGE);
+}
+
 void
 tool_begin(const char *name)
 {
 	program = name;
+	hold_standard();
+	atexit(check_output);
 }
 
 void
@@ -141,6 +188,18 @@ tool_reason(int error)
 		if (reasons[i].error == error)
 			return reasons[i].words;
 	return strerror(error);
+}
+
+const char *
+tool_refused(char **argv)
+{
+	static char letter[3] = "-?";
+
+	/* getopt_long() has left a long one behind it, but not always a short one's word. */
+	if (optopt == 0)
+		return argv[optind - 1];
+	letter[1] = (char)optopt;
+	return letter;
 }
 
 void

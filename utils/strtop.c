@@ -72,10 +72,8 @@ print_batch(struct top *t, long count)
 		print_lines(&l);
 		top_list(t, &l);
 		print_lines(&l);
-		if (fflush(stdout) != 0) {
-			tool_complain("the result cannot be written");
+		if (tool_flush() != 0)
 			return TOOL_USAGE;
-		}
 		if (top_over(t)) {
 			tool_complain("%s: no process has it any more", ustr_look_name(t->lk));
 			return TOOL_NO;
@@ -146,7 +144,7 @@ main(int argc, char **argv)
 		else if (got == 's' && (sort = order(optarg)) == -1)
 			return complain_usage(optarg, "no such order");
 		else if (strchr("dns", got) == NULL && !lookopt_take(&o, got, optarg, &bad))
-			return complain_usage(argv[optind - 1],
+			return complain_usage(tool_refused(argv),
 			    got == ':' ? "its value is missing" : "no such option");
 		if (bad)
 			return TOOL_USAGE;

@@ -298,6 +298,27 @@ watch(struct screen *s)
 	}
 }
 
+/* NULL after a line. */
+static SCREEN *
+open_terminal(void)
+{
+	const char *type = getenv("TERM") != NULL ? getenv("TERM") : "", *cup;
+	SCREEN *terminal = newterm(NULL, stdout, stdin);
+
+	if (terminal == NULL) {
+		tool_complain("terminals of type \"%s\" are not known; set TERM, or use -b", type);
+		return NULL;
+	}
+	cup = tigetstr("cup");
+	if (cup == NULL || cup == (const char *)-1) {
+		delscreen(terminal);
+		tool_complain("terminals of type \"%s\" cannot move the cursor; set TERM, or use -b",
+		    type);
+		return NULL;
+	}
+	return terminal;
+}
+
 int
 screen_run(struct top *t)
 {
@@ -310,12 +331,9 @@ screen_run(struct top *t)
 		return TOOL_USAGE;
 	}
 	setlocale(LC_CTYPE, "");
-	terminal = newterm(NULL, stdout, stdin);
-	if (terminal == NULL) {
-		tool_complain("terminals of type \"%s\" are not known; set TERM, or use -b",
-		    getenv("TERM") != NULL ? getenv("TERM") : "");
+	terminal = open_terminal();
+	if (terminal == NULL)
 		return TOOL_USAGE;
-	}
 	cbreak();
 	noecho();
 	nonl();

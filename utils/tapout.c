@@ -8,6 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <stropts.h>
+
 #include "pcapng.h"
 #include "strtool.h"
 #include "taptext.h"
@@ -91,6 +93,21 @@ take_side(struct tapfilter *f, const char *word)
 	    strcasecmp(word, "read") == 0 || strcasecmp(word, "write") == 0;
 }
 
+static bool
+take_queue(struct tapfilter *f, const char *word)
+{
+	size_t name = strcspn(word, "/");
+	const char *side = word + name;
+
+	f->queue = word;
+	if (name == 0 || name > FMNAMESZ)
+		return false;
+	if (*side == '\0')
+		return true;
+	return (side[1] == 'R' || side[1] == 'W') &&
+	    side[2 + strspn(side + 2, "0123456789")] == '\0';
+}
+
 bool
 tapfilter_take(struct tapfilter *f, int option, const char *operand)
 {
@@ -104,10 +121,11 @@ tapfilter_take(struct tapfilter *f, int option, const char *operand)
 		legal = "0 to 255";
 	else if (option == 'd' && !take_side(f, operand))
 		legal = "r or w";
-	else if (option == 'q')
-		f->queue = operand;
+	else if (option == 'q' && !take_queue(f, operand))
+		legal = "the name of a module or driver, or head; with /R or /W one side, with "
+			"/W1 one queue of it";
 	if (legal != NULL)
-		tool_complain("-%c %s: legal: %s", option, operand, legal);
+		tool_complain("-%c '%s': legal: %s", option, operand, legal);
 	return legal == NULL;
 }
 
@@ -240,6 +258,8 @@ tapout_end(struct tapout *o)
 		    o->queue[i].lost);
 	if (status != 0 || (o->to != stdout ? fclose(o->to) : fflush(o->to)) != 0)
 		status = failed(o);
+	if (o->failed)
+		clearerr(stdout); /* it has been said */
 	free(o->queue);
 	return status;
 }

@@ -75,6 +75,8 @@ tapset_all(struct tapset *s)
 
 /* ---- naming ------------------------------------------------------------------------- */
 
+static const char devices[] = "/dev/streams/";
+
 static bool
 is_named(const struct ustr_view_stream *vs, const char *name, const struct stat *st)
 {
@@ -82,8 +84,11 @@ is_named(const struct ustr_view_stream *vs, const char *name, const struct stat 
 
 	if (st != NULL)
 		return vs->vs_ino == st->st_ino && vs->vs_dev == st->st_dev;
+	if (strncmp(name, devices, sizeof(devices) - 1) == 0)
+		name += sizeof(devices) - 1;
 	snprintf(device, sizeof(device), "%s/%u", vs->vs_driver, vs->vs_minor);
-	return vs->vs_kind == USTR_STREAM_DEVICE && strcmp(device, name) == 0;
+	return vs->vs_kind != USTR_STREAM_PIPE && vs->vs_path[0] == '\0' &&
+	    strcmp(device, name) == 0;
 }
 
 unsigned int
