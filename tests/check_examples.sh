@@ -21,6 +21,10 @@ fi
 
 for source in "$top_srcdir"/examples/*.c; do
 	name=$(basename "$source" .c)
+	if ! grep -q "^PROGRAMS =.* $name\( \|\$\)" "$top_srcdir/examples/Makefile"; then
+		echo "$name: is not made by examples/Makefile"
+		status=1
+	fi
 	# shellcheck disable=SC2086 # lists of flags
 	if ! $CC $SAN_CFLAGS -O2 -Wall -Wextra -Werror -o "$work/$name" "$source" $flags -pthread; then
 		echo "$name: does not compile"
