@@ -25,14 +25,16 @@
 extern "C" {
 #endif
 
+struct timespec; /* strict C99 has none */
+
 /* ---- streams ------------------------------------------------------------ */
 
 /*
  * Open /dev/streams/<driver>[/minor], /dev/streams/clone/<driver>, a path with a
- * stream attached (fattach) or a FIFO made with mkfifo(3); oflag as open(2).  A blocking open of a FIFO sleeps until
- * the other side is opened.  A descriptor, or -1: EACCES EAGAIN (no slot)
- * EINTR EINVAL EMFILE ENOENT ENOSR ENXIO, what path look-up gives, or what the
- * driver's open routine returned.
+ * stream attached (fattach) or a FIFO made with mkfifo(3); oflag as open(2).  A
+ * blocking open of a FIFO sleeps until the other side is opened.  A descriptor, or
+ * -1: EACCES EAGAIN (no slot) EINTR EINVAL EMFILE ENOENT ENOSR ENXIO, what path
+ * look-up gives, or what the driver's open routine returned.
  */
 int str_open(const char *path, int oflag, ...);
 /* A pipe: two streams, each end reads and writes.  EFAULT EMFILE ENOSR. */

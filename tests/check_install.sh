@@ -64,6 +64,20 @@ cp "$work/hello.c" "$work/hello.cc"
 	cat "$work/hello.c"
 } >"$work/names.c"
 
+# alone LANGUAGE STANDARD COMPILER: each header alone, without extensions.
+alone()
+{
+	(cd "$dest$prefix/include/ustreams" && find . -name '*.h') | while read -r header; do
+		printf '#include <%s>\nextern int unused;\n' "${header#./}" >"$work/alone"
+		# shellcheck disable=SC2086 # lists of flags
+		if ! $3 -x "$1" -std="$2" -pedantic -Wall -Wextra -Werror -fsyntax-only \
+			$cflags "$work/alone"; then
+			echo "$header alone does not compile as $2"
+			exit 1
+		fi
+	done
+}
+
 # run NAME COMPILER SOURCE FLAGS...: build and run it.
 run()
 {
@@ -78,6 +92,11 @@ run()
 	echo "$name: $(LD_LIBRARY_PATH="$dest$libdir" "$work/$name")"
 }
 
+alone c c99 "$CC"
+alone c c11 "$CC"
+if command -v c++ >/dev/null 2>&1; then
+	alone c++ c++11 c++
+fi
 # shellcheck disable=SC2086 # lists of flags
 if [ -e "$dest$libdir/libustreams.so" ]; then
 	run shared "$CC" hello.c $libs

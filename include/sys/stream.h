@@ -331,7 +331,7 @@ struct copyreq {
 	unsigned int cq_id;
 	unsigned int cq_flag;
 	mblk_t *cq_private;
-	caddr_t cq_addr;
+	char *cq_addr; /* caddr_t, which strict C has no name for */
 	size_t cq_size;
 };
 
