@@ -21,6 +21,7 @@
  */
 #include <errno.h>
 #include <sys/ddi.h>
+#include <sys/keeps.h>
 #include <sys/loop.h>
 #include <sys/stream.h>
 
@@ -49,6 +50,13 @@ static struct module_info loop_info = { 1011, "loop", 0, INFPSZ, LOOP_HIWAT, LOO
 static struct qinit loop_rinit = { NULL, loop_rsrv, loop_open, loop_close, NULL, &loop_info,
 	NULL };
 static struct qinit loop_winit = { loop_wput, loop_wsrv, NULL, NULL, NULL, &loop_info, NULL };
+
+const struct keeps loopkeeps[KEEP_KINDS] = {
+	[KEEP_STATE] = { sizeof(struct loops), { { offsetof(struct loops, ls_first), KEEP_PAIRS } } },
+	[KEEP_OF_PAIR] = { sizeof(struct loop), { { offsetof(struct loop, l_next), KEEP_PAIRS },
+		{ offsetof(struct loop, l_other), KEEP_PAIRS },
+		{ offsetof(struct loop, l_rq), KEEP_QUEUE } } },
+};
 
 extern struct streamtab loopinfo;
 struct streamtab loopinfo = { &loop_rinit, &loop_winit, NULL, NULL };

@@ -29,6 +29,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/ddi.h>
+#include <sys/keeps.h>
 #include <sys/mux.h>
 #include <sys/stream.h>
 #include <sys/stropts.h>
@@ -78,6 +79,20 @@ static struct qinit mux_rinit = { NULL, mux_rsrv, mux_open, mux_close, NULL, &mu
 static struct qinit mux_winit = { mux_wput, mux_wsrv, NULL, NULL, NULL, &mux_info, NULL };
 static struct qinit lower_rinit = { lower_rput, lower_rsrv, NULL, NULL, NULL, &mux_info, NULL };
 static struct qinit lower_winit = { NULL, lower_wsrv, NULL, NULL, NULL, &mux_info, NULL };
+
+const struct keeps muxkeeps[KEEP_KINDS] = {
+	[KEEP_STATE] = { sizeof(struct mux), { { offsetof(struct mux, m_uppers), KEEP_PAIRS },
+		{ offsetof(struct mux, m_lowers), KEEP_LOWERS } } },
+	[KEEP_OF_PAIR] = { sizeof(struct upper), { { offsetof(struct upper, u_next), KEEP_PAIRS },
+		{ offsetof(struct upper, u_rq), KEEP_QUEUE },
+		{ offsetof(struct upper, u_down), KEEP_LOWERS } } },
+	[KEEP_OF_LOWER] = { sizeof(struct lower), { { offsetof(struct lower, l_next), KEEP_LOWERS },
+		{ offsetof(struct lower, l_wq), KEEP_QUEUE },
+		{ offsetof(struct lower, l_made), KEEP_PAIRS },
+		{ offsetof(struct lower, l_up), KEEP_PAIRS },
+		{ offsetof(struct lower, l_asker), KEEP_PAIRS },
+		{ offsetof(struct lower, l_is), KEEP_PAIRS } } },
+};
 
 extern struct streamtab muxinfo;
 struct streamtab muxinfo = { &mux_rinit, &mux_winit, &lower_rinit, &lower_winit };

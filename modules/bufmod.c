@@ -23,6 +23,7 @@
 #include <stdbool.h>
 #include <sys/bufmod.h>
 #include <sys/ddi.h>
+#include <sys/keeps.h>
 #include <sys/stream.h>
 
 #define FOREVER (-1)
@@ -54,6 +55,9 @@ static struct qinit bufmod_rinit = {
     bufmod_rput, bufmod_rsrv, bufmod_open, bufmod_close, NULL, &bufmod_info, NULL};
 static struct qinit bufmod_winit = {
     bufmod_wput, NULL, NULL, NULL, NULL, &bufmod_info, NULL};
+
+const struct keeps bufmodkeeps[KEEP_KINDS] = {[KEEP_OF_PAIR] = {sizeof(struct bufmod),
+    {{offsetof(struct bufmod, sb_q), KEEP_QUEUE}, {offsetof(struct bufmod, sb_mp), KEEP_MSG}}}};
 
 extern struct streamtab bufmodinfo;
 struct streamtab bufmodinfo = {&bufmod_rinit, &bufmod_winit, NULL, NULL};

@@ -20,6 +20,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/ddi.h>
+#include <sys/keeps.h>
 #include <sys/stream.h>
 #include <sys/testmod.h>
 
@@ -63,6 +64,11 @@ static struct qinit testmod_rinit = {
     testmod_rput, testmod_rsrv, testmod_open, testmod_close, NULL, &testmod_info, NULL};
 static struct qinit testmod_winit = {
     testmod_wput, testmod_wsrv, NULL, NULL, NULL, &testmod_info, NULL};
+
+const struct keeps testmodkeeps[KEEP_KINDS] = {[KEEP_OF_PAIR] = {sizeof(struct testmod),
+    {{offsetof(struct testmod, tm_q), KEEP_QUEUE}, {offsetof(struct testmod, tm_kept), KEEP_MSG},
+	{offsetof(struct testmod, tm_late), KEEP_MSG},
+	{offsetof(struct testmod, tm_copied), KEEP_MSG}}}};
 
 extern struct streamtab testmodinfo;
 struct streamtab testmodinfo = {&testmod_rinit, &testmod_winit, NULL, NULL};

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* autopush.c: setting, showing and finding what is pushed at open. */
 #include "autopush.h"
+#include "claim.h"
 #include "heap.h"
 
 #include <errno.h>
@@ -191,4 +192,24 @@ autopush_get(struct strapush *sap)
 	if (error != 0)
 		return error;
 	return autopush_find(&registry->rg_ent[sap->sap_major], minor, sap) ? 0 : ENODEV;
+}
+
+static bool
+names_sound(const struct strapush *sap)
+{
+	if (sap->sap_npush > MAXAPUSH)
+		return false;
+	for (unsigned int i = 0; i < sap->sap_npush; i++)
+		if (memchr(sap->sap_list[i], '\0', sizeof(sap->sap_list[i])) == NULL)
+			return false;
+	return true;
+}
+
+bool
+autopush_claim(void)
+{
+	for (const struct autopush *ap = registry->rg_autopush; ap != NULL; ap = ap->ap_next)
+		if (!claim_take(ap, sizeof(*ap), CL_DATA) || !names_sound(&ap->ap_sap))
+			return false;
+	return true;
 }

@@ -17,6 +17,8 @@
 
 /* What is set for minor of re, or false. */
 bool autopush_find(const struct regent *re, uint32_t minor, struct strapush *sap);
+/* For who judges the arena: the entries. */
+bool autopush_claim(void);
 /* Under the registry lock: the driver re is no more. */
 void autopush_forget(const struct regent *re);
 

@@ -2,6 +2,7 @@
 /* cache.c: depot exchange and growth of the caches of cache.h. */
 #include "cache.h"
 #include "arena.h"
+#include "claim.h"
 #include "heap.h"
 #include "lock.h"
 #include "wait.h"
@@ -10,6 +11,7 @@
 #include <string.h>
 
 #define SLAB_MIN 65536
+#define SLAB_MOST ((size_t)64 << 20) /* more than any class has */
 #define REF_BITS 32 /* line numbers: enough for 256 GiB */
 
 struct cache_root *cache_root;
@@ -360,7 +362,9 @@ cache_detach(struct slot *s)
 	for (unsigned int id = 0; id < NCLASS; id++) {
 		struct cache *c = &cache_root->cr_cache[id];
 
-		/* Its thread was killed between two lines of swap or load. */
+		/* Its thread was killed before it had any, or between two lines of swap or load. */
+		if (s->sl_mag[id].mp_loaded == NULL || s->sl_mag[id].mp_prev == NULL)
+			set_pair(&s->sl_mag[id], &cache_root->cr_null, &cache_root->cr_null);
 		if (s->sl_mag[id].mp_loaded == s->sl_mag[id].mp_prev)
 			set_pair(&s->sl_mag[id], s->sl_mag[id].mp_loaded, &cache_root->cr_null);
 		surrender(c, &s->sl_mag[id]);
@@ -435,5 +439,93 @@ cache_valid(void)
 			    !depot_valid(c->c_empty, false, c->c_magcap)))
 			return false;
 	}
+	return true;
+}
+
+/* ---- judging ---------------------------------------------------------------------- */
+
+typedef bool constructed_fn(unsigned int id, const void *p);
+
+static bool
+object_claim(const struct cache *c, const void *p, constructed_fn *constructed)
+{
+	return claim_take(p, c->c_size, CL_FREE) && constructed(c->c_id, p);
+}
+
+static bool
+mag_claim(const struct cache *c, const struct mag *m, constructed_fn *constructed)
+{
+	if (!claim_take(m, sizeof(*m), CL_FREE) || m->m_n > c->c_magcap || m->m_cap > c->c_magcap)
+		return false;
+	for (uint32_t i = 0; i < m->m_n; i++)
+		if (!object_claim(c, m->m_obj[i], constructed))
+			return false;
+	return true;
+}
+
+static bool
+depot_claim(const struct cache *c, depot_t list, bool full, constructed_fn *constructed)
+{
+	for (const struct mag *m = depot_mag(list); m != NULL; m = depot_mag(m->m_next))
+		if (!mag_claim(c, m, constructed) || full != (m->m_n > 0))
+			return false;
+	return true;
+}
+
+/* What the creator set once. */
+static bool
+shape_sound(const struct cache *c, unsigned int id, size_t size)
+{
+	return c->c_size == size && c->c_id == id && c->c_magcap > 0 && c->c_magcap <= MAG_MAX &&
+		c->c_slabsize >= size && c->c_slabsize % size == 0 && c->c_slabsize <= SLAB_MOST;
+}
+
+static bool
+claim_class(const struct cache *c, unsigned int id, size_t size, constructed_fn *constructed)
+{
+	size_t uncut = (size_t)(c->c_slabend - c->c_slab);
+
+	if (size == 0)
+		return c->c_size == 0;
+	if (!shape_sound(c, id, size) || !depot_claim(c, c->c_full, true, constructed) ||
+	    !depot_claim(c, c->c_empty, false, constructed))
+		return false;
+	/* Who was killed with the lock may have set one end of it: cache_salvage. */
+	if (ld_acq(&c->c_lock) == 0 && uncut != 0 && !claim_take(c->c_slab, uncut, CL_FREE))
+		return false;
+	for (const void *p = c->c_loose; p != NULL; p = *(void *const *)p)
+		if (!claim_take(p, size, CL_FREE))
+			return false;
+	return true;
+}
+
+bool
+cache_claim(const size_t size[NCLASS], constructed_fn *constructed)
+{
+	if (!claim_take(cache_root, sizeof(*cache_root), CL_TABLE) || cache_root->cr_null.m_n != 0 ||
+	    cache_root->cr_null.m_cap != 0)
+		return false;
+	for (unsigned int id = 0; id < NCLASS; id++)
+		if (!claim_class(&cache_root->cr_cache[id], id, size[id], constructed))
+			return false;
+	return true;
+}
+
+/* Whoever died before it had any has NULL. */
+static bool
+pair_claim(const struct cache *c, const struct magpair *mp, constructed_fn *constructed)
+{
+	const struct mag *null = &cache_root->cr_null, *loaded = mp->mp_loaded, *prev = mp->mp_prev;
+
+	return (loaded == NULL || loaded == null || mag_claim(c, loaded, constructed)) &&
+		(prev == NULL || prev == null || prev == loaded || mag_claim(c, prev, constructed));
+}
+
+bool
+cache_claim_slot(const struct slot *s, constructed_fn *constructed)
+{
+	for (unsigned int id = 0; id < NCLASS; id++)
+		if (!pair_claim(&cache_root->cr_cache[id], &s->sl_mag[id], constructed))
+			return false;
 	return true;
 }

@@ -102,6 +102,14 @@ void cache_classstat(unsigned int id, struct ustr_cachestat *cs);
 bool cache_valid(void);
 
 /*
+ * For who judges the arena: are all caches sound, whose objects have these sizes (0: no
+ * such class) and are, while they are free, as that says?  Claims what is free.
+ */
+bool cache_claim(const size_t size[NCLASS], bool (*constructed)(unsigned int id, const void *p));
+/* The same for what a slot keeps. */
+bool cache_claim_slot(const struct slot *s, bool (*constructed)(unsigned int id, const void *p));
+
+/*
  * Somebody waits for memory (bufcall.h): as long as it is said so, what is freed
  * goes where all find it, and who sleeps keeps nothing.  To be said again every
  * few ms: threads load new magazines, and the waiter may die.

@@ -3,6 +3,7 @@
 #include "callout.h"
 #include "arena.h"
 #include "cache.h"
+#include "claim.h"
 #include "heap.h"
 #include "ticks.h"
 
@@ -553,4 +554,45 @@ clock_t
 untimeout(timeout_id_t id)
 {
 	return ticks_left(callout_cancel(id, CALL_TIMER));
+}
+
+/* ---- judging -------------------------------------------------------------------------------- */
+
+static bool
+chunk_claim(const struct callout *chunk, uint32_t n)
+{
+	for (uint32_t i = 0; i < CHUNK; i++)
+		if (!claim_take(&chunk[i], sizeof(*chunk), CL_CALL) || chunk[i].co_index != n * CHUNK + i)
+			return false;
+	return true;
+}
+
+bool
+callout_judge(void)
+{
+	const struct callout *last = NULL;
+	size_t n = 0;
+
+	if (!claim_take(root, sizeof(*root), CL_TABLE) || root->cr_chunks > NCHUNK)
+		return false;
+	for (uint32_t i = 0; i < root->cr_chunks; i++)
+		if (!chunk_claim(root->cr_chunk[i], i))
+			return false;
+	for (const struct callout *co = root->cr_free; co != NULL; last = co, co = co->co_next)
+		if (!claim_is(co, CL_CALL) || ++n > root->cr_chunks * CHUNK)
+			return false;
+	return ld_rlx(&root->cr_lock) != 0 || last == NULL || last == root->cr_last;
+}
+
+bool
+callout_sound(bool (*queue)(const queue_t *), bool (*group)(const struct group *))
+{
+	for (uint32_t i = 1; i < root->cr_chunks * CHUNK; i++) {
+		const struct callout *co = cell_at(i);
+
+		if ((ld_rlx(&co->co_word) & CO_STATE) != CO_FREE &&
+		    (!queue(co->co_q) || !group(co->co_group)))
+			return false;
+	}
+	return true;
 }

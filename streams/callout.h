@@ -108,6 +108,10 @@ void callout_lock(void);
 void callout_unlock(void);
 void callout_child(void);
 
+/* For who judges the arena: cells are claimed; then what those in use lead to. */
+bool callout_judge(void);
+bool callout_sound(bool (*queue)(const queue_t *), bool (*group)(const struct group *));
+
 /* ---- for who runs them (level 8) --------------------------------------------------- */
 
 /* The earliest that is due at time now, taken in hand: copied; false: none. */

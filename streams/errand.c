@@ -2,6 +2,7 @@
 /* errand.c: whose code it is, and errands; the labels are those of errand.h. */
 #include "errand.h"
 #include "arena.h"
+#include "claim.h"
 #include "perim.h"
 #include "plumb.h"
 
@@ -196,4 +197,15 @@ errand_run(struct slot *me)
 	for (struct group *g = ld_acq(&plumb_root->pl_all); g != NULL; g = g->g_all)
 		if (ld_acq(&g->g_heads) != NULL && !run_group(me, g))
 			note(g);
+}
+
+bool
+errand_sound(bool (*group)(const struct group *))
+{
+	if (!claim_take(root, sizeof(*root), CL_TABLE))
+		return false;
+	for (int i = 0; i < NERRAND; i++)
+		if (!group((const struct group *)(ld_rlx(&root->er_group[i]) & ~(uintptr_t)AGAIN)))
+			return false;
+	return true;
 }

@@ -58,6 +58,9 @@ bool code_lives(uint32_t module);
 /* Ring everybody who has it. */
 void code_ring(uint32_t module);
 
+/* For who judges the arena: the groups noted. */
+bool errand_sound(bool (*group)(const struct group *));
+
 /* N3. */
 void errand_leave(struct group *g, uint32_t procs);
 /* N4..N6; the caller names no group. */

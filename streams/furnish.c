@@ -19,6 +19,7 @@
 #include "heap.h"
 #include "helper.h"
 #include "instfile.h"
+#include "judge.h"
 #include "link.h"
 #include "node.h"
 #include "passfp.h"
@@ -31,6 +32,7 @@
 #include "tune.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #define ROOM_TRIES 10  /* of who joins when all slots are taken */
 #define ROOM_NAP 50000 /* us in between */
@@ -115,7 +117,7 @@ slots_sound(void)
 	return true;
 }
 
-/* Does no thread of anybody live? */
+/* Does no thread of anybody live?  A thread that there is not is noise. */
 static bool
 deserted(void)
 {
@@ -124,28 +126,46 @@ deserted(void)
 	for (uint32_t i = 1; i < top; i++) {
 		const struct slot *s = slot_at(i);
 
-		if (s != NULL && ld_acq(&s->sl_state) == SLOT_LIVE && !slot_dead(s))
+		if (s != NULL && ld_acq(&s->sl_state) == SLOT_LIVE && !slot_dead(s) &&
+		    plat_procstate(s->sl_tid) != 0)
 			return false;
 	}
 	return true;
 }
 
-/*
- * Before anything is believed: tables that never shrink, and, if nobody is there to
- * change them, the allocators' lists.  A member that forks is without its record lock
- * for an instant, so both signs of life count.  It finds accidents; what lies in the memory
- * they handed out is anybody's.
- */
-static bool
-sound(bool alone)
+/* The roots of what is judged; what a process has for itself is not made yet. */
+static void
+find(void)
 {
-	bool ok;
-
 	slot_root = arena_root(ROOT_SLOT);
 	heap_join();
 	cache_join();
+	callout_join();
+	errand_join();
+	strlog_join();
+	plumb_join();
+	htrace_join();
+	head_root = arena_root(ROOT_HEAD);
 	registry_find();
-	ok = slots_sound() && registry_sound() && (!alone || !deserted() || (heap_valid() && cache_valid()));
+}
+
+/*
+ * Before anything is believed: tables that never shrink, and, if nobody is there to
+ * change it, all of it (judge.h).  A member that forks is without its record lock for an
+ * instant, so both signs of life count.
+ */
+static bool
+sound(bool alone, char *what, size_t n)
+{
+	bool ok = true;
+
+	find();
+	if (!slots_sound() || !registry_sound()) {
+		snprintf(what, n, "its tables do not hold together");
+		ok = false;
+	} else if (alone && deserted()) {
+		ok = judge_arena(what, n);
+	}
 	slot_root = NULL;
 	return ok;
 }

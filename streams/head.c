@@ -3,6 +3,7 @@
 #include "head.h"
 #include "arena.h"
 #include "cache.h"
+#include "claim.h"
 #include "fd.h"
 #include "head_sig.h"
 #include "head_trace.h"
@@ -58,14 +59,41 @@ construct(void *p)
 	memset(p, 0, sizeof(struct headobj));
 }
 
+/* Follows head_root: what all stream heads' queues point to. */
+struct side {
+	struct qinit qinit;
+	struct module_info info;
+	char name[16];
+};
+
+const struct qinit *
+head_qinfo(void)
+{
+	return (const struct qinit *)(head_root + 1);
+}
+
+void
+head_settables(struct queue_tables *qt)
+{
+	qt->qt_rd = qt->qt_wr = (struct qinit *)(head_root + 1);
+	qt->qt_idx = PROCS_HEAD;
+	qt->qt_wrsrv = true;
+}
+
+bool
+head_claim(void)
+{
+	const struct side *sd = (const struct side *)head_qinfo();
+
+	return claim_take(head_root, sizeof(*head_root) + sizeof(*sd), CL_TABLE) &&
+		sd->qinit.qi_minfo == &sd->info && sd->info.mi_idname == sd->name &&
+		strcmp(sd->name, head_info.mi_idname) == 0;
+}
+
 int
 head_init(void)
 {
-	struct side {
-		struct qinit qinit;
-		struct module_info info;
-		char name[16];
-	} *sd;
+	struct side *sd;
 
 	head_root = arena_root_make(ROOT_HEAD, sizeof(*head_root) + sizeof(*sd));
 	if (head_root == NULL)
@@ -91,11 +119,9 @@ head_init_process(void)
 	uint32_t idx = PROCS_HEAD;
 
 	head_root = arena_root(ROOT_HEAD);
+	head_settables(&head_tables);
 	put_set(idx, (struct procs){ head_rinit.qi_putp, put_absent.pc_srv, NULL, NULL });
 	put_set(idx + 1, (struct procs){ head_winit.qi_putp, head_winit.qi_srvp, NULL, NULL });
-	head_tables.qt_rd = head_tables.qt_wr = (struct qinit *)(head_root + 1);
-	head_tables.qt_idx = idx;
-	head_tables.qt_wrsrv = true;
 	if (USTR_HEAD_CACHE)
 		cache_setup(CLASS_HEAD, sizeof(struct headobj), 8, construct);
 }

@@ -195,6 +195,11 @@ head_wake(struct stdata *sd)
 /* ---- head.c: life and plumbing ---------------------------------------------------- */
 
 int head_init(void);		/* shared part, by the arena's creator */
+/* For who judges the arena: the shared part. */
+bool head_claim(void);
+const struct qinit *head_qinfo(void);
+/* What a head's queues are set up with, in this process. */
+void head_settables(struct queue_tables *qt);
 void head_init_process(void);	/* each process: procedures, cache class */
 /* A head in group g, bottom in the dead end; NULL without memory. */
 struct stdata *head_alloc(struct group *g, uint32_t kind);

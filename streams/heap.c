@@ -2,6 +2,7 @@
 /* heap.c: the size classes of heap.h. */
 #include "heap.h"
 #include "arena.h"
+#include "claim.h"
 #include "lock.h"
 
 #include <errno.h>
@@ -272,6 +273,33 @@ heap_valid(void)
 		return false;
 	for (unsigned int c = 0; c < NHEAP; c++)
 		if (!class_valid(&heap[c], c))
+			return false;
+	return true;
+}
+
+/* Its objects, and what is not yet cut of its piece. */
+static bool
+class_claim(const struct heap_class *hc, unsigned int c)
+{
+	size_t uncut = (size_t)(hc->hc_end - hc->hc_piece);
+
+	if (hc->hc_size != size_of(c))
+		return false;
+	if (ld_acq(&hc->hc_lock) == 0 && uncut != 0 && !claim_take(hc->hc_piece, uncut, CL_FREE))
+		return false;
+	for (void *p = hc->hc_free; p != NULL; p = *(void **)p)
+		if (!claim_take(p, hc->hc_size, CL_FREE))
+			return false;
+	return true;
+}
+
+bool
+heap_claim(void)
+{
+	if (!claim_take(heap, NHEAP * sizeof(*heap), CL_TABLE))
+		return false;
+	for (unsigned int c = 0; c < NHEAP; c++)
+		if (!class_claim(&heap[c], c))
 			return false;
 	return true;
 }

@@ -46,6 +46,8 @@ void *heap_zalloc(size_t size);
 void heap_free(void *p, size_t size);
 /* Nobody else being there: do its lists lead to carved memory, and end? */
 bool heap_valid(void);
+/* The same, for who judges the arena: and claim what is free. */
+bool heap_claim(void);
 /* Bytes in use. */
 size_t heap_used(void);
 /* A class's lock was broken: what is not yet cut is given up; bytes. */

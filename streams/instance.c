@@ -119,11 +119,6 @@ explain(const struct instfile *f, int error)
 	case EOPNOTSUPP:
 		return say(f, error, "this file system cannot reserve space; set USTREAMS_DIR to one that "
 			"can, such as a tmpfs");
-	case EUCLEAN:
-		snprintf(chosen.why, sizeof(chosen.why), "instance %s: %.600s is damaged (its lists do "
-			"not hold together); remove it with strclean -i %s", f->if_name, f->if_path,
-			f->if_name);
-		return error;
 	case EAGAIN:
 		return say(f, error, "all places of members are taken");
 	}
@@ -193,10 +188,19 @@ outlived(const struct instfile *f)
 		memcmp(f->if_head.ih_boot, now, sizeof(now)) != 0;
 }
 
+/* What the dead left in it cannot be walked. */
+static int
+unsound(const struct instfile *f, const char *what)
+{
+	return inst_blame(chosen.why, EUCLEAN, "instance %s: %.600s is damaged (%s); remove it with "
+		"strclean -i %s", f->if_name, f->if_path, what, f->if_name);
+}
+
 /* With the gate held. */
 static int
 enter(struct instfile *f, const struct instance_ops *io)
 {
+	char what[80] = "";
 	bool alone;
 	int error;
 
@@ -211,7 +215,10 @@ enter(struct instfile *f, const struct instance_ops *io)
 		f->if_fd = -1; /* arena_join closed it */
 		return explain(f, error);
 	}
-	error = io->io_sound(alone) ? io->io_enlist(alone) : EUCLEAN;
+	error = io->io_sound(alone, what, sizeof(what)) ? io->io_enlist(alone) : unsound(f, what);
+	/* A name of the library's is something else there; not that the file is another by now. */
+	if (error == EEXIST || error == ESTALE)
+		error = unsound(f, "its modules");
 	if (error != 0) {
 		f->if_fd = -1;
 		io->io_undo();

@@ -19,8 +19,8 @@
 
 struct instance_ops {
 	int (*io_furnish)(void); /* make everything in a new arena, and be a member */
-	/* Can what is there be trusted?  Nobody else is in it, if alone. */
-	bool (*io_sound)(bool alone);
+	/* Can what is there be trusted?  Nobody else is in it, if alone.  false: what is wrong. */
+	bool (*io_sound)(bool alone, char *what, size_t n);
 	int (*io_enlist)(bool alone);	 /* become a member of one that is there */
 	void (*io_undo)(void);	 /* undo either, done or half done, and the arena */
 };

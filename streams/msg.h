@@ -68,6 +68,13 @@ void msg_ext_free(dblk_t *dp);
 mblk_t *msg_ext_wrap(unsigned char *buf, size_t size, unsigned int flags, frtn_t *frtn);
 /* Upwards: the last reference to a buffer of DB_PASS is gone. */
 extern void (*msg_pass_hook)(void *buf);
+#define MSG_CACHED (USTR_BUFFER_CACHE && !USTR_HEAP_MALLOC)
+/* For who judges an arena: is dp's buffer the one it was cut with? */
+bool msg_as_cut(const dblk_t *dp);
+/* Is a free object of class as constructed (invariant 2)? */
+bool msg_constructed(unsigned int class, const void *p);
+/* Bytes of the objects of a class, 0: none. */
+size_t msg_object_size(unsigned int class);
 /* True if every block of mp is sound (debug level 3). */
 bool msg_valid(const mblk_t *mp);
 
@@ -84,7 +91,8 @@ msg_share(mblk_t **mpp)
 
 	if (likely(mp->b_cont == NULL && !(mp->b_datap->db_flags & DB_EXT)))
 		return true;
-	return ld_rlx(&slot_root->sr_live) <= 1 || msg_share_slow(mpp);
+	/* Alone in an instance, who comes later reads it. */
+	return ld_rlx(&slot_root->sr_live) + slot_root->sr_named <= 1 || msg_share_slow(mpp);
 }
 
 /* Callbacks of esballoc that other processes left for this one. */

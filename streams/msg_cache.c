@@ -82,6 +82,34 @@ CONSTRUCT(1) CONSTRUCT(2) CONSTRUCT(3) CONSTRUCT(4) CONSTRUCT(5)
 CONSTRUCT(6) CONSTRUCT(7) CONSTRUCT(8) CONSTRUCT(9) CONSTRUCT(10)
 CONSTRUCT(11) CONSTRUCT(12) CONSTRUCT(13) CONSTRUCT(14)
 
+bool
+msg_as_cut(const dblk_t *dp)
+{
+	const unsigned char *mp = (const unsigned char *)dp - BLK_HDR;
+
+	return dp->db_base == mp + (dp->db_class == CLASS_FAST ? BLK_HDR + sizeof(*dp) : BLK_DATA) &&
+		dp->db_lim == dp->db_base + room_of(dp->db_class);
+}
+
+bool
+msg_constructed(unsigned int class, const void *p)
+{
+	const mblk_t *mp = p;
+	const dblk_t *dp = (const dblk_t *)(const void *)((const char *)p + BLK_HDR);
+
+	if (class == CLASS_HDR)
+		return mp->b_kind == KIND_BARE;
+	return class > CLASS_TOP || (mp->b_datap == dp && mp->b_kind == KIND_BLOCK &&
+		dp->db_class == class && dp->db_parts == 1 && dp->db_flags == 0 && msg_as_cut(dp));
+}
+
+size_t
+msg_object_size(unsigned int class)
+{
+	return class == CLASS_HDR ? BLK_HDR : class > CLASS_TOP ? 0 :
+		class == CLASS_FAST ? BLK_HDR + sizeof(dblk_t) + FASTBUF : BLK_DATA + room_of(class);
+}
+
 /* A thread may keep two magazines of a class: 64 KiB each or a few objects. */
 static uint32_t
 magcap(size_t size)
@@ -105,10 +133,8 @@ msg_init(void)
 		construct_8, construct_9, construct_10, construct_11, construct_12,
 		construct_13, construct_14 };
 
-	setup(CLASS_HDR, BLK_HDR, constructors[0]);
-	setup(CLASS_FAST, BLK_HDR + sizeof(dblk_t) + FASTBUF, constructors[1]);
-	for (unsigned int c = CLASS_256; c <= CLASS_TOP; c++)
-		setup(c, BLK_DATA + room_of(c), constructors[c]);
+	for (unsigned int c = CLASS_HDR; c <= CLASS_TOP; c++)
+		setup(c, msg_object_size(c), constructors[c]);
 }
 
 /* ---- allocation ------------------------------------------------------------------ */

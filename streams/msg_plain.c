@@ -42,6 +42,28 @@ blk_free(void *p, size_t size)
 #endif
 }
 
+/* No object has a buffer of its own, and none is kept. */
+bool
+msg_as_cut(const dblk_t *dp)
+{
+	(void)dp;
+	return false;
+}
+
+bool
+msg_constructed(unsigned int class, const void *p)
+{
+	(void)class, (void)p;
+	return true;
+}
+
+size_t
+msg_object_size(unsigned int class)
+{
+	(void)class;
+	return 0;
+}
+
 static mblk_t *
 header_new(dblk_t *dp)
 {

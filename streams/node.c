@@ -3,12 +3,16 @@
 #include "node.h"
 #include "heap.h"
 
+int
+node_chain(const struct plat_path *pp)
+{
+	return (int)(((pp->pp_ino ^ pp->pp_dev << 7) * 0x9e3779b97f4a7c15u) >> 58);
+}
+
 static struct node **
 chain(const struct plat_path *pp)
 {
-	uint64_t h = (pp->pp_ino ^ pp->pp_dev << 7) * 0x9e3779b97f4a7c15u;
-
-	return &head_root->hr_node[h >> 58];
+	return &head_root->hr_node[node_chain(pp)];
 }
 
 static bool

@@ -50,6 +50,9 @@ void node_add(struct node *nd);
 /* Out of the table, if it is there. */
 void node_remove(struct node *nd);
 
+/* On which chain of the table is, or would be, that path? */
+int node_chain(const struct plat_path *pp);
+
 /* A node not in the table, or NULL without memory; and away again. */
 struct node *node_alloc(const struct plat_path *pp, uint32_t kind, struct stdata *sd);
 void node_free(struct node *nd);

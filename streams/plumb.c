@@ -3,6 +3,7 @@
 #include "plumb.h"
 #include "arena.h"
 #include "callout.h"
+#include "claim.h"
 #include "errand.h"
 #include "flow.h"
 #include "heap.h"
@@ -54,6 +55,21 @@ plumb_join(void)
 	plumb_root = arena_root(ROOT_PLUMB);
 	put_set(0, deadend);
 	put_set(1, deadend);
+}
+
+bool
+plumb_deadend_sound(void)
+{
+	const queue_t *q = plumb_root->pl_deadend;
+	const struct qinit *qi = q->q_qinfo;
+
+	for (int i = 0; i < 2; i++)
+		if (q[i].q_qinfo != qi || q[i].q_next != NULL || q[i].q_nfsrv != &q[i] ||
+		    q[i].q_procs != i || ld_rlx(&q[i].q_qidx) != (unsigned int)i || q[i].q_perim != NULL ||
+		    q[i].q_kind != (QK_DEADEND | (i == 0 ? QK_READ : 0)) || q[i].q_stream != NULL)
+			return false;
+	return claim_take(qi, sizeof(*qi), CL_TABLE) &&
+		claim_take(qi->qi_minfo, sizeof(*qi->qi_minfo), CL_DATA) && qi->qi_minfo->mi_idname == NULL;
 }
 
 /* ---- readers -------------------------------------------------------------------- */

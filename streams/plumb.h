@@ -38,6 +38,8 @@
 /* The shared part, by the arena's creator; then, and for who joins, the process's. */
 int plumb_init(void);
 void plumb_join(void);
+/* For who judges the arena: the dead end and its tables. */
+bool plumb_deadend_sound(void);
 
 /*
  * Wait until no writer holds g, or g has been merged into another; names no

@@ -4,6 +4,7 @@
 #include "autopush.h"
 #include "arena.h"
 #include "callout.h"
+#include "claim.h"
 #include "heap.h"
 #include "putnext.h"
 
@@ -532,6 +533,29 @@ registry_sound(void)
 			return false;
 		if (re->re_kind != REG_FREE && (!tables_sound(&re->re_tables, 2 + i * 4) ||
 			    !tables_sound(&re->re_lower, 4 + i * 4)))
+			return false;
+	}
+	return true;
+}
+
+static bool
+tables_claim(const struct queue_tables *qt)
+{
+	return qt->qt_rd == NULL || (claim_take(qt->qt_rd, sizeof(struct side), CL_TABLE) &&
+		claim_take(qt->qt_wr, sizeof(struct side), CL_TABLE));
+}
+
+bool
+registry_claim(void)
+{
+	if (!claim_take(registry, sizeof(*registry), CL_TABLE))
+		return false;
+	for (uint32_t i = 0; i < registry->rg_n; i++) {
+		const struct regent *re = &registry->rg_ent[i];
+
+		if (re->re_kind != REG_FREE && (re->re_tables.qt_rd == NULL ||
+			    !tables_claim(&re->re_tables) || !tables_claim(&re->re_lower) ||
+			    !claim_take(re->re_state, USTR_MODSTATE, CL_DATA)))
 			return false;
 	}
 	return true;

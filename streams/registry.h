@@ -31,6 +31,7 @@
 struct stdata;
 struct link;
 struct autopush;
+struct keeps;
 
 struct regent {
 	char re_name[FMNAMESZ + 1]; /* C */
@@ -72,6 +73,7 @@ struct conf {
 	struct streamtab *cf_tab;
 	int cf_flags;
 	bool cf_driver;
+	const struct keeps *cf_keeps; /* of a module with pointers in shared memory, or NULL */
 };
 extern const struct conf conf_table[];
 
@@ -80,6 +82,8 @@ int registry_init(void);
 void registry_find(void);
 /* Do its entries look like entries? */
 bool registry_sound(void);
+/* For who judges the arena: claims what they have. */
+bool registry_claim(void);
 int registry_join(void);
 /*
  * The entry of a name (up to n bytes of it), one use counted, or NULL.

