@@ -92,7 +92,10 @@ head_detach(struct slot *me, struct stdata *sd)
 	if (mate != NULL) {
 		plumb_cut(sd->sd_rq);
 		plumb_cut(mate->sd_rq);
-		mate->sd_mate = NULL;
+		/* Ours first: who is killed from here on leaves a head that nobody frees. */
+		st_rel(&sd->sd_mate, NULL);
+		CRASH_POINT();
+		st_rel(&mate->sd_mate, NULL);
 		htrace_parted(mate);
 	}
 	runq_forget(head_wq(sd));

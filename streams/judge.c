@@ -142,13 +142,25 @@ judge_regent(const struct regent *re)
 	return re == NULL || (at < sizeof(registry->rg_ent) && at % sizeof(*re) == 0);
 }
 
+/* A file that is not that any more has another number, or none. */
+static bool
+in_hands(const struct slot *s)
+{
+	for (int h = 0; h < HANDS; h++)
+		if (s->sl_file[h] != NULL && s->sl_file[h]->f_gen == s->sl_filegen[h] &&
+		    !judge_file(s->sl_file[h]))
+			return false;
+	return true;
+}
+
 static bool
 in_slots(void)
 {
 	for (uint32_t i = 1; i < NSLOT; i++) {
 		const struct slot *s = slot_at(i);
 
-		if (s != NULL && (!judge_group(s->sl_home) || !judge_group(s->sl_visiting)))
+		if (s != NULL && (!judge_group(s->sl_home) || !judge_group(s->sl_visiting) ||
+				  !in_hands(s)))
 			return judge_blame("thread slot %u", i);
 	}
 	return true;
@@ -196,13 +208,24 @@ in_nodes(void)
 	return true;
 }
 
+/* Somebody will go on with it, if there is anything left. */
+static bool
+closing_sound(const struct file *f)
+{
+	if (!judge_file(f))
+		return false;
+	if ((f->f_closing == FILE_OPEN || f->f_closing == FILE_LAST) && f->f_head != NULL)
+		(void)claim_count(f->f_head);
+	return true;
+}
+
 static bool
 file_lists(void)
 {
 	size_t n = 0;
 
 	for (const struct file *f = head_root->hr_unclosed; f != NULL; f = f->f_next)
-		if (!judge_file(f) || f->f_ref != 0 || ++n > claim_most())
+		if (!closing_sound(f) || f->f_ref != 0 || ++n > claim_most())
 			return judge_blame("its list of closes");
 	for (const struct file *f = head_root->hr_suspect; f != NULL; f = f->f_suspect)
 		if (!judge_file(f) || ++n > 2 * claim_most())
@@ -229,7 +252,7 @@ in_registry(void)
 
 		if (re->re_kind == REG_FREE)
 			continue;
-		if (!judge_perim(re->re_perim) || !judge_group(re->re_group) || !judge_state(re))
+		if (!judge_perim(re->re_perim) || !judge_group(re->re_group))
 			return judge_blame("module %.8s", re->re_name);
 		for (const struct stdata *sd = re->re_open; sd != NULL; sd = sd->sd_nextopen)
 			if (!judge_head(sd) || ++n > claim_most())

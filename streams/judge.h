@@ -61,6 +61,8 @@ bool judge_regent(const struct regent *re);
 bool judge_group(const struct group *g);
 bool judge_head(const struct stdata *sd);
 bool judge_queue(const queue_t *q);
+/* One that a module leads to: its stream may be gone, if its maker was killed. */
+bool judge_leftover(const queue_t *q);
 bool judge_perim(const struct perim *p);
 bool judge_file(const struct file *f);
 /* The same, for what its f_ref counts. */

@@ -28,7 +28,7 @@ field_sound(const void *at, unsigned int what, int conf)
 	memcpy(&p, at, sizeof(p));
 	switch (what) {
 	case KEEP_QUEUE:
-		return p != NULL && judge_queue(p);
+		return judge_leftover(p);
 	case KEEP_MSG:
 		return judge_msg(p);
 	case KEEP_PAIRS:

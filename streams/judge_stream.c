@@ -89,6 +89,18 @@ judge_queue(const queue_t *q)
 }
 
 bool
+judge_leftover(const queue_t *q)
+{
+	const queue_t *rq;
+	bool fresh;
+
+	if (!judge_carved(q, sizeof(*q)))
+		return false;
+	rq = q->q_kind & QK_READ ? q : q - 1;
+	return pair_known(rq) || claim_share(rq, 2 * sizeof(*rq), CL_PAIR, &fresh);
+}
+
+bool
 judge_file(const struct file *f)
 {
 	bool fresh;
@@ -230,11 +242,11 @@ tables_sound(const queue_t *rq, bool head)
 	struct queue_tables own;
 
 	if (!head)
-		return re != NULL && set_up(rq, &re->re_tables, false) && judge_kept(re, rq, false);
+		return re != NULL && set_up(rq, &re->re_tables, false);
 	head_settables(&own);
 	if (rq->q_procs == own.qt_idx)
 		return set_up(rq, &own, (ld_acq(&rq->q_stream->sd_state) & SD_PLEX) != 0);
-	return re != NULL && set_up(rq, &re->re_lower, true) && judge_kept(re, rq, true);
+	return re != NULL && set_up(rq, &re->re_lower, true);
 }
 
 /* What is called, and what it is told that it is. */
@@ -371,7 +383,8 @@ sigs_sound(const struct stdata *sd)
 static bool
 is_going(const struct stdata *sd)
 {
-	return (ld_acq(&sd->sd_state) & SD_CLOSING) && ld_acq(&sd->sd_opens) == 0;
+	return (ld_acq(&sd->sd_state) & SD_CLOSING) && ld_acq(&sd->sd_opens) == 0 &&
+		claim_counted(sd) == 0;
 }
 
 /* Its maker was killed before it was whole: nothing leads to it. */
@@ -385,23 +398,21 @@ was_unborn(const struct stdata *sd)
 static bool
 mate_sound(const struct stdata *sd)
 {
-	return (is_going(sd) && (ld_acq(&sd->sd_state) & SD_DAMAGED)) ||
-		(judge_head(sd->sd_mate) && sd->sd_mate != sd);
+	return is_going(sd) || (judge_head(sd->sd_mate) && sd->sd_mate != sd);
 }
 
 static bool
 head_sound(const struct stdata *sd)
 {
-	if (sd->sd_kind > HEAD_FIFO || !mate_sound(sd) ||
-	    !judge_group(sd->sd_cell) || !judge_head(sd->sd_nextopen) || !judge_regent(sd->sd_reg))
+	if (sd->sd_kind > HEAD_FIFO || !mate_sound(sd) || !judge_file(sd->sd_leaver) ||
+	    !judge_file(sd->sd_joiner) || !judge_group(sd->sd_cell) || !judge_head(sd->sd_nextopen) || !judge_regent(sd->sd_reg))
 		return false;
 	if (is_going(sd) || was_unborn(sd))
 		return true;
 	if ((sd->sd_kind != HEAD_PIPE && sd->sd_reg == NULL) ||
 	    (sd->sd_kind == HEAD_FIFO && !node_sound(sd->sd_node)))
 		return false;
-	return judge_file(sd->sd_leaver) && judge_file(sd->sd_joiner) && sigs_sound(sd) &&
-		judge_msg(sd->sd_ians);
+	return sigs_sound(sd) && judge_msg(sd->sd_ians);
 }
 
 /* ---- V2 ----------------------------------------------------------------------------- */
@@ -473,6 +484,23 @@ judge_runs(void)
 	return true;
 }
 
+/* What modules lead to, once all that streams do is known. */
+static bool
+modules_sound(void)
+{
+	for (size_t i = 0; i < met.n; i++) {
+		const struct regent *re = entry_of(met.rq[i]);
+
+		if (re != NULL && !judge_kept(re, met.rq[i], is_heads(met.rq[i])))
+			return judge_blame("stream %u: what module %.8s keeps",
+				met.rq[i]->q_stream->sd_id, re->re_name);
+	}
+	for (uint32_t i = 0; i < registry->rg_n; i++)
+		if (registry->rg_ent[i].re_kind != REG_FREE && !judge_state(&registry->rg_ent[i]))
+			return judge_blame("what module %.8s keeps", registry->rg_ent[i].re_name);
+	return true;
+}
+
 bool
 judge_streams(void)
 {
@@ -488,5 +516,5 @@ judge_streams(void)
 	for (size_t i = 0; i < met.n; i++)
 		if (!way_sound(met.rq[i]) || !way_sound(met.rq[i] + 1))
 			return judge_blame("stream %u: its ways", met.rq[i]->q_stream->sd_id);
-	return true;
+	return modules_sound();
 }
