@@ -187,7 +187,7 @@ START_TEST(another_user_may_look_but_not_set)
 {
 	if (!can_fork() || geteuid() != 0)
 		return;
-	GIVES(reap(child(sets_as_nobody, NULL), 10000), 0);
+	GIVES(reap(child(sets_as_nobody, NULL), SOON), 0);
 	ck_assert_str_eq(modules_of("/dev/streams/clone/echo"), "nullmod");
 }
 END_TEST
@@ -212,7 +212,7 @@ START_TEST(an_anchor_in_the_list_holds)
 	if (!can_fork() || geteuid() != 0)
 		return;
 	GIVES(set_lines("echo -1 0 nullmod pipemod anchor nullmod"), 0);
-	GIVES(reap(child(pops_as_nobody, NULL), 10000), 0);
+	GIVES(reap(child(pops_as_nobody, NULL), SOON), 0);
 }
 END_TEST
 
@@ -287,7 +287,7 @@ static Suite *
 suite(void)
 {
 	Suite *s = suite_create("autopush");
-	TCase *t = group(s, "file", 20);
+	TCase *t = group(s, "file", 120);
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, a_file_sets_ranges_minors_and_all);
@@ -298,7 +298,7 @@ suite(void)
 	tcase_add_test(t, what_is_set_is_shown);
 	tcase_add_test(t, what_is_set_is_forgotten);
 
-	t = group(s, "kernel side", 30);
+	t = group(s, "kernel side", 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, another_user_may_look_but_not_set);
 	tcase_add_test(t, an_anchor_in_the_list_holds);

@@ -360,7 +360,7 @@ main(void)
 	Suite *s = suite_create("bufcall");
 	TCase *tc = tcase_create("bufcall");
 
-	tcase_set_timeout(tc, 60);
+	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, setup, tm_teardown);
 	suite_add_tcase(s, tc);
 	tcase_add_test(tc, with_memory_at_hand_the_routine_runs_at_once);

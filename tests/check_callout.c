@@ -162,11 +162,44 @@ note_order(void *arg)
 	atomic_fetch_add(&order_n, 1);
 }
 
+/* Times count from each call: n calls that took too long for that are made again. */
+static void
+register_all(int n, int id[], int ticks_of(int), int most_ms)
+{
+	int64_t from;
+	int tries = 0;
+
+	for (;;) {
+		from = now();
+		for (int i = 0; i < n; i++)
+			id[i] = timeout(note_order, (void *)(intptr_t)(i * 7 % n), ticks_of(i * 7 % n));
+		if (now() - from < most_ms * (int64_t)1000)
+			return;
+		ck_assert_int_lt(++tries, 1000);
+		for (int i = 0; i < n; i++)
+			untimeout(id[i]);
+		order_n = 0;
+	}
+}
+
+static int
+tenth_and_on(int i)
+{
+	return 10 + i;
+}
+
+static int
+in_fours(int i)
+{
+	return 20 + i / 4;
+}
+
 START_TEST(timeouts_run_in_the_order_of_their_times)
 {
-	/* 7 is prime to 20: all times, mixed. */
-	for (int i = 0; i < 20; i++)
-		timeout(note_order, (void *)(intptr_t)(i * 7 % 20), 10 + i * 7 % 20);
+	int id[20];
+
+	/* 7 is prime to 20: all times, mixed; within one tick. */
+	register_all(20, id, tenth_and_on, 9);
 	ck_assert(tm_wait(&order_n, 20));
 	for (int i = 0; i < 20; i++)
 		ck_assert_int_eq(order_got[i], i);
@@ -175,13 +208,18 @@ END_TEST
 
 START_TEST(timeouts_taken_out_of_the_middle_leave_the_others_in_order)
 {
-	int id[60];
+	int id[60], late, tries = 0;
 
-	for (int i = 0; i < 60; i++)
-		id[i] = timeout(note_order, (void *)(intptr_t)(i * 7 % 60), 20 + i * 7 % 60 / 4);
-	for (int i = 0; i < 60; i++)
-		if (i * 7 % 60 % 3 != 0)
-			ck_assert_int_ge(untimeout(id[i]), 0);
+	do {
+		order_n = late = 0;
+		register_all(60, id, in_fours, 9);
+		for (int i = 0; i < 60; i++)
+			if (i * 7 % 60 % 3 != 0)
+				late |= untimeout(id[i]) < 0;
+		for (int i = 0; late && i < 60; i++)
+			untimeout(id[i]);
+	} while (late && ++tries < 100); /* the machine stood still for 200 ms */
+	ck_assert_int_eq(late, 0);
 	ck_assert(tm_wait(&order_n, 20));
 	tm_msleep(20);
 	ck_assert_int_eq(order_n, 20);
@@ -225,7 +263,7 @@ START_TEST(untimeout_returns_the_ticks_that_were_left)
 	struct hit h = {0};
 	clock_t left = untimeout(timeout(hit, &h, LATER));
 
-	ck_assert_int_gt(left, LATER - 500);
+	ck_assert_int_gt(left, LATER - 2000);
 	ck_assert_int_le(left, LATER);
 }
 END_TEST
@@ -233,11 +271,14 @@ END_TEST
 START_TEST(a_cancelled_timeout_never_runs)
 {
 	struct hit h = {0};
-	int id = timeout(hit, &h, 5);
+	int tries = 0;
 
-	ck_assert_int_ge(untimeout(id), 0);
+	/* Again if the machine stood still for as long. */
+	while (untimeout(timeout(hit, &h, 5)) < 0)
+		ck_assert_int_lt(++tries, 100);
+	ck_assert_int_eq(h.n, tries);
 	tm_msleep(100);
-	ck_assert_int_eq(h.n, 0);
+	ck_assert_int_eq(h.n, tries);
 }
 END_TEST
 
@@ -674,7 +715,7 @@ START_TEST(a_timeout_runs_in_the_process_that_registered_it)
 	if (!tm_may_fork())
 		return;
 	share();
-	tm_patience = 5000;
+	tm_patience = 30000;
 	fd = tm_stack("drv", "pair", NULL);
 	qtimeout(tm_rq(1), hit_shared, NULL, 5);
 	pid = fork();
@@ -691,20 +732,25 @@ END_TEST
 
 START_TEST(a_child_cancels_its_parents_timeout)
 {
-	int status, id;
+	int status = 1, id;
 	pid_t pid;
 
 	if (!tm_may_fork())
 		return;
 	share();
-	tm_patience = 5000;
+	tm_patience = 30000;
 	tm_stack("drv", "pair", NULL);
-	id = qtimeout(tm_rq(1), hit_shared, NULL, 30);
-	pid = fork();
-	if (pid == 0)
-		_exit(quntimeout(tm_rq(1), id) > 0 ? 0 : 1);
-	waitpid(pid, &status, 0);
-	ck_assert_int_eq(status, 0);
+	/* Again if the machine stood still for as long. */
+	for (int tries = 0; status != 0; tries++) {
+		ck_assert_int_lt(tries, 20);
+		atomic_store(&shared->n, 0);
+		id = qtimeout(tm_rq(1), hit_shared, NULL, 30);
+		pid = fork();
+		if (pid == 0)
+			_exit(quntimeout(tm_rq(1), id) > 0 ? 0 : 1);
+		waitpid(pid, &status, 0);
+		ck_assert(status == 0 || atomic_load(&shared->n) == 1);
+	}
 	tm_msleep(400);
 	ck_assert_int_eq(shared->n, 0);
 	/* The entry it left does not disturb who gets the cell next. */
@@ -723,7 +769,7 @@ START_TEST(timeouts_of_a_dead_process_are_dropped_and_counted)
 	if (!tm_may_fork())
 		return;
 	share();
-	tm_patience = 5000;
+	tm_patience = 30000;
 	tm_stack("drv", "pair", NULL);
 	ustr_memstat(&before);
 	pid = fork();
@@ -734,7 +780,7 @@ START_TEST(timeouts_of_a_dead_process_are_dropped_and_counted)
 		raise(SIGKILL);
 	}
 	waitpid(pid, &status, 0);
-	for (int ms = 0; ms < 5000; ms += 10) {
+	for (int ms = 0; ms < 30000; ms += 10) {
 		ustr_memstat(&after);
 		if (after.ms_dropped > before.ms_dropped)
 			break;
@@ -771,7 +817,7 @@ START_TEST(an_exit_waits_until_the_running_timeout_has_returned)
 	if (!tm_may_fork())
 		return;
 	share();
-	tm_patience = 5000;
+	tm_patience = 30000;
 	fd = tm_stack("drv", "pair", NULL);
 	tm_side(tm_wq(0))->put = tm_reply;
 	for (int round = 0; round < 5; round++) {
@@ -803,7 +849,9 @@ START_TEST(without_a_helper_ustr_service_runs_timeouts)
 	ck_assert_int_eq(h.n, 1);
 	ck_assert(pthread_equal(h.who, pthread_self()));
 	timeout(hit, &h, 2);
-	ustr_service(100);
+	/* Once is enough if the machine does not stand still. */
+	for (int i = 0; i < 100 && atomic_load(&h.n) < 2; i++)
+		ustr_service(100);
 	ck_assert_int_eq(h.n, 2);
 }
 END_TEST
@@ -815,7 +863,7 @@ group(Suite *s, const char *name)
 {
 	TCase *tc = tcase_create(name);
 
-	tcase_set_timeout(tc, 60);
+	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, setup, tm_teardown);
 	suite_add_tcase(s, tc);
 	return tc;
@@ -895,6 +943,7 @@ main(void)
 	if (tm_forked()) {
 		TCase *tc = tcase_create("no helper");
 
+		tcase_set_timeout(tc, 120);
 		tcase_add_checked_fixture(tc, no_helper, tm_teardown);
 		suite_add_tcase(s, tc);
 		tcase_add_test(tc, without_a_helper_ustr_service_runs_timeouts);

@@ -474,7 +474,7 @@ main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_set_timeout(tcase, 30);
+	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, sums_agree_with_gsl);
 	tcase_add_test(tcase, a_large_offset_costs_no_digits);

@@ -552,7 +552,7 @@ int
 main(void)
 {
 	Suite *s = suite_create("efault");
-	TCase *tc = group(s, "pointers", 20);
+	TCase *tc = group(s, "pointers", 120);
 
 	tcase_add_loop_test(tc, a_pointer_that_can_be_judged_is_efault_always, 0, NPOINTERS);
 	tcase_add_loop_test(tc, any_other_bad_pointer_is_efault_in_checked_mode, 0, NPOINTERS);

@@ -612,7 +612,7 @@ END_TEST
 static void
 table(Suite *s)
 {
-	TCase *tc = group(s, "table", 10);
+	TCase *tc = group(s, "table", 120);
 
 	tcase_add_test(tc, these_states_send_no_sigpipe);
 	tcase_add_test(tc, sndpipe_adds_sigpipe_to_a_write_error);
@@ -627,7 +627,7 @@ table(Suite *s)
 static void
 states(Suite *s)
 {
-	TCase *tc = group(s, "states", 10);
+	TCase *tc = group(s, "states", 120);
 
 	tcase_add_test(tc, an_error_is_reported_again_and_again);
 	tcase_add_test(tc, noerror_leaves_a_side_and_0_clears_it);

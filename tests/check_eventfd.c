@@ -499,18 +499,18 @@ int
 main(void)
 {
 	Suite *s = suite_create("eventfd");
-	TCase *tc = group(s, "what it is", 20);
+	TCase *tc = group(s, "what it is", 120);
 
 	tcase_add_test(tc, it_is_close_on_exec_and_a_descriptor_of_its_own);
 	tcase_add_test(tc, every_set_of_events_follows_poll);
 	tcase_add_test(tc, bad_arguments);
 	tcase_add_test(tc, a_program_that_closes_it_does_no_harm);
 	tcase_add_test(tc, without_descriptors_it_is_emfile);
-	tc = group(s, "epoll", 20);
+	tc = group(s, "epoll", 120);
 	tcase_add_test(tc, epoll_reports_as_long_as_something_is_there);
 	tcase_add_test(tc, epoll_may_be_edge_triggered);
 	tcase_add_test(tc, another_thread_wakes_epoll);
-	tc = group(s, "threads and processes", 60);
+	tc = group(s, "threads and processes", 120);
 	tcase_add_test(tc, no_wakeup_of_a_thread_is_lost);
 	if (can_fork()) {
 		tcase_add_test(tc, no_wakeup_of_a_process_is_lost);
@@ -520,7 +520,7 @@ main(void)
 		tcase_add_test(tc, without_a_helper_the_program_serves_itself);
 	}
 #if USTR_HAVE_LIBUV
-	tc = group(s, "libuv", 60);
+	tc = group(s, "libuv", 120);
 	tcase_add_loop_test(tc, libuv_waits_for_a_stream, 0, 2);
 #else
 	puts("skipped: libuv: configure did not find it (Debian package: libuv1-dev)");

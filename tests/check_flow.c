@@ -224,7 +224,7 @@ poll_one(void *arg)
 	struct pollfd p = {w->fd, POLLOUT, 0};
 
 	atomic_store(&w->started, 1);
-	w->result = str_poll(&p, 1, 10000);
+	w->result = str_poll(&p, 1, 30000);
 	w->error = p.revents;
 	atomic_store(&w->done, 1);
 	return NULL;

@@ -971,7 +971,7 @@ END_TEST
 static void
 sharing(Suite *s)
 {
-	TCase *tc = group(s, "sharing", 40);
+	TCase *tc = group(s, "sharing", 120);
 
 	tcase_add_loop_test(
 	    tc, a_pipe_opened_before_fork_works_between_two_children, 0, 6);
@@ -1032,7 +1032,7 @@ END_TEST
 static void
 ending(Suite *s)
 {
-	TCase *tc = group(s, "ending", 30);
+	TCase *tc = group(s, "ending", 120);
 
 	tcase_add_loop_test(tc, the_peer_is_hung_up_when_the_last_holder_goes, 0, NKINDS);
 	tcase_add_loop_test(

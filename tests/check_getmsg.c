@@ -1209,7 +1209,7 @@ END_TEST
 static void
 taking(Suite *s)
 {
-	TCase *tc = group(s, "getmsg", 10);
+	TCase *tc = group(s, "getmsg", 120);
 
 	tcase_add_test(tc, getmsg_refuses_unknown_flags);
 	tcase_add_test(tc, getpmsg_refuses_wrong_flags_and_bands);
@@ -1245,7 +1245,7 @@ taking(Suite *s)
 static void
 sending(Suite *s)
 {
-	TCase *tc = group(s, "putmsg", 10);
+	TCase *tc = group(s, "putmsg", 120);
 
 	tcase_add_test(tc, putmsg_refuses_wrong_flags);
 	tcase_add_test(tc, putpmsg_refuses_wrong_flags_and_bands);

@@ -229,6 +229,7 @@ main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
+	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, every_value_falls_into_the_bucket_that_says_it_holds_it);
 	tcase_add_test(tcase, no_bucket_is_wider_than_the_stated_part_of_its_values);

@@ -402,7 +402,7 @@ comes(void *arg)
 {
 	struct gate *g = arg;
 
-	gate_wait(g, 20000);
+	gate_wait(g, SOON);
 	gate_open(g);
 	puts_hello("/dev/streams/clone/nuls");
 }
@@ -643,7 +643,7 @@ owner(void *arg)
 	NEED(fattach(fd[1], dir) == 0);
 	NEED(str_close(fd[1]) == 0);
 	gate_open(&s->s_ready);
-	NEED(gate_wait(&s->s_done, 60000));
+	NEED(gate_wait(&s->s_done, SOON));
 }
 
 /* Writes much to one end, which has the module, and reads it from the other. */
@@ -654,7 +654,7 @@ passes_through(void *arg)
 	char out[2000], in[2000];
 	int a, b;
 
-	NEED(gate_wait(&s->s_ready, 20000));
+	NEED(gate_wait(&s->s_ready, SOON));
 	a = must_open(s->s_name, O_RDWR);
 	b = must_open(dir, O_RDWR);
 	for (int i = 0; i < 500; i++) {
@@ -697,7 +697,7 @@ closes_last(void *arg)
 	struct scene *s = arg;
 	int a;
 
-	NEED(gate_wait(&s->s_ready, 20000));
+	NEED(gate_wait(&s->s_ready, SOON));
 	a = must_open(s->s_name, O_RDWR);
 	NEED(fdetach(s->s_name) == 0 && fdetach(dir) == 0);
 	NEED(counts->c_closed == 0);
@@ -728,7 +728,7 @@ hears_of_it(void *arg)
 	char buf[16];
 	int a, b;
 
-	NEED(gate_wait(&s->s_ready, 20000));
+	NEED(gate_wait(&s->s_ready, SOON));
 	a = must_open(s->s_name, O_RDWR);
 	b = must_open(dir, O_RDWR);
 	kill(counts->c_owner, SIGKILL);

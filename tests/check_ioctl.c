@@ -911,7 +911,7 @@ END_TEST
 static void
 modules(Suite *s)
 {
-	TCase *tc = group(s, "modules", 10);
+	TCase *tc = group(s, "modules", 120);
 
 	tcase_add_test(tc, an_unknown_command_is_refused);
 	tcase_add_test(tc, a_bad_descriptor_is_ebadf_and_a_file_enotty);
@@ -940,7 +940,7 @@ modules(Suite *s)
 static void
 queues(Suite *s)
 {
-	TCase *tc = group(s, "queues", 10);
+	TCase *tc = group(s, "queues", 120);
 
 	tcase_add_test(tc, nread_counts_messages_and_the_bytes_of_the_first);
 	tcase_add_test(tc, ckband_and_getband_look_at_bands);

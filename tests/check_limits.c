@@ -119,7 +119,7 @@ try_fork(void *arg)
 static void
 ends_with(int (*fn)(void *), void *arg, const char *what, const int allowed[])
 {
-	int r = reap(child(fn, arg), 20000);
+	int r = reap(child(fn, arg), SOON);
 
 	for (int i = 0; allowed[i] != -1; i++)
 		if (r == allowed[i])
@@ -911,7 +911,7 @@ END_TEST
 static void
 resources(Suite *s)
 {
-	TCase *tc = group(s, "resource limits", 60);
+	TCase *tc = group(s, "resource limits", 120);
 
 	tcase_add_test(tc, without_limits_it_works);
 	tcase_add_loop_test(tc, with_little_address_space, 0, NSPACES);
@@ -923,7 +923,7 @@ resources(Suite *s)
 static void
 arena(Suite *s)
 {
-	TCase *tc = group(s, "arena", 60);
+	TCase *tc = group(s, "arena", 120);
 
 	tcase_add_loop_test(tc, the_size_of_the_arena_is_read_or_refused, 0, NVALUES);
 	tcase_add_test(tc, an_arena_used_up_works_again_when_memory_is_freed);
@@ -935,7 +935,7 @@ arena(Suite *s)
 static void
 machine(Suite *s)
 {
-	TCase *tc = group(s, "machine", 60);
+	TCase *tc = group(s, "machine", 120);
 
 	tcase_add_loop_test(tc, on_one_cpu, 0, 2);
 	tcase_add_test(tc, with_a_full_dev_shm);

@@ -702,7 +702,7 @@ START_TEST(a_sleeping_poll_is_woken_by_linking)
 	struct later l;
 
 	later(&l, 50, link_it, &lower);
-	GIVES(str_poll(&pfd, 1, 10000), 1);
+	GIVES(str_poll(&pfd, 1, SOON), 1);
 	ck_assert_int_eq(pfd.revents, POLLNVAL);
 	later_join(&l);
 }
@@ -838,7 +838,7 @@ START_TEST(a_link_made_by_a_child_is_the_parents_too)
 {
 	if (!can_fork())
 		return;
-	ck_assert_int_eq(reap(child(links_in_child, NULL), 10000), 0);
+	ck_assert_int_eq(reap(child(links_in_child, NULL), SOON), 0);
 	READS(upper, 10, "child");
 	FAILS(str_write(lower, "x", 1), EINVAL);
 	GIVES(str_ioctl(upper, I_UNLINK, MUXID_ALL), 0);
@@ -868,7 +868,7 @@ START_TEST(a_linker_killed_while_it_waits_leaves_nothing_stuck)
 		msleep(10);
 	ck_assert_int_eq(tmux->t_links, 1);
 	kill(pid, SIGKILL);
-	ck_assert_int_eq(reap(pid, 10000), 128 + SIGKILL);
+	ck_assert_int_eq(reap(pid, SOON), 128 + SIGKILL);
 	tmux->t_answer = ANSWER_ACK;
 	e = open_dev("echo");
 	link_to(e);
@@ -899,7 +899,7 @@ START_TEST(links_of_a_killed_process_die_with_its_control_stream)
 	link_to(lower);
 	pid = child(holds_and_dies, NULL);
 	GIVES(str_close(upper), 0);
-	reap(pid, 10000);
+	reap(pid, SOON);
 	for (int i = 0; i < 1000 && str_write(lower, "x", 1) != 1; i++)
 		msleep(10);
 	READS(lower, 1, "x");
@@ -911,7 +911,7 @@ static Suite *
 suite(void)
 {
 	Suite *s = suite_create("link");
-	TCase *t = group(s, "refusals", 20);
+	TCase *t = group(s, "refusals", 120);
 
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, a_hung_up_control_stream_cannot_link);
@@ -924,7 +924,7 @@ suite(void)
 	tcase_add_test(t, a_stream_hung_up_or_in_error_is_not_linked);
 	tcase_add_test(t, a_cycle_is_refused);
 
-	t = group(s, "dialogue", 20);
+	t = group(s, "dialogue", 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, the_driver_gets_the_queues_and_the_id);
 	tcase_add_test(t, a_persistent_link_has_no_upper_queue);
@@ -933,7 +933,7 @@ suite(void)
 	tcase_add_test(t, a_driver_that_never_answers_is_etime);
 	tcase_add_test(t, ids_are_positive_and_never_the_same);
 
-	t = group(s, "unlinking", 20);
+	t = group(s, "unlinking", 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, an_unknown_id_is_einval);
 	tcase_add_test(t, a_link_is_taken_off_through_its_own_control_stream);
@@ -943,7 +943,7 @@ suite(void)
 	tcase_add_test(t, a_persistent_link_outlives_its_control_stream);
 	tcase_add_test(t, a_driver_with_a_persistent_link_stays_registered);
 
-	t = group(s, "below", 20);
+	t = group(s, "below", 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, every_call_on_the_lower_descriptor_is_einval);
 	tcase_add_test(t, closing_the_lower_descriptor_leaves_the_link);
@@ -960,12 +960,12 @@ suite(void)
 	tcase_add_test(t, a_linked_stream_is_drawn_as_such);
 	tcase_add_test(t, a_cascade_of_multiplexors_carries_messages);
 
-	t = group(s, "registering", 20);
+	t = group(s, "registering", 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, a_lower_side_must_be_whole_and_a_drivers);
 	tcase_add_loop_test(t, a_multiplexor_may_have_any_perimeter, 0, 6);
 
-	t = group(s, "processes", 30);
+	t = group(s, "processes", 120);
 	tcase_add_checked_fixture(t, setup, teardown);
 	tcase_add_test(t, a_link_made_by_a_child_is_the_parents_too);
 	tcase_add_test(t, a_linker_killed_while_it_waits_leaves_nothing_stuck);

@@ -659,10 +659,10 @@ int
 main(void)
 {
 	Suite *s = suite_create("matrix");
-	TCase *tc = group(s, "cells", 20);
+	TCase *tc = group(s, "cells", 120);
 
 	tcase_add_loop_test(tc, a_cell, 0, NOPS * NSTATES);
-	tc = group(s, "before the states", 20);
+	tc = group(s, "before the states", 120);
 	tcase_add_loop_test(tc, the_wrong_open_mode_comes_before_every_state, 0, NOPS);
 	tcase_add_loop_test(tc, a_bad_descriptor_is_ebadf, 0, NOPS);
 	tcase_add_loop_test(tc, no_stream_is_enostr_or_enotty, 0, NOPS);

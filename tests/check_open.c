@@ -1208,7 +1208,7 @@ END_TEST
 static void
 opening(Suite *s)
 {
-	TCase *tc = group(s, "opening", 10);
+	TCase *tc = group(s, "opening", 120);
 
 	tcase_add_test(tc, open_of_a_clone_device_gives_a_stream);
 	tcase_add_test(tc, open_takes_the_device_name_without_clone);
@@ -1237,7 +1237,7 @@ opening(Suite *s)
 static void
 closing(Suite *s)
 {
-	TCase *tc = group(s, "closing", 20);
+	TCase *tc = group(s, "closing", 120);
 
 	tcase_add_test(tc, close_frees_the_number);
 	tcase_add_test(tc, a_closed_descriptor_is_bad_for_every_call);
@@ -1262,7 +1262,7 @@ closing(Suite *s)
 static void
 descriptors(Suite *s)
 {
-	TCase *tc = group(s, "descriptors", 10);
+	TCase *tc = group(s, "descriptors", 120);
 
 	tcase_add_test(tc, dup_takes_the_lowest_free_number);
 	tcase_add_test(tc, dup_shares_the_open_file);

@@ -523,7 +523,7 @@ poll_out(void *arg)
 	struct pollfd p = {w->fd, POLLOUT, 0};
 
 	atomic_store(&w->started, 1);
-	w->result = str_poll(&p, 1, 10000) == 1 && (p.revents & POLLOUT);
+	w->result = str_poll(&p, 1, 30000) == 1 && (p.revents & POLLOUT);
 	atomic_store(&w->done, 1);
 	return NULL;
 }

@@ -232,7 +232,7 @@ start_programs(void *arg)
 
 START_TEST(a_program_inherits_no_descriptor_of_the_library)
 {
-	ck_assert_int_eq(reap(child(start_programs, NULL), 20000), 0);
+	ck_assert_int_eq(reap(child(start_programs, NULL), SOON), 0);
 }
 END_TEST
 
@@ -336,7 +336,7 @@ START_TEST(an_exec_that_fails_changes_nothing)
 
 	make_pipe(p);
 	pid = child(exec_in_vain, p);
-	ck_assert_int_eq(reap(pid, 5000), 0);
+	ck_assert_int_eq(reap(pid, SOON), 0);
 	READS(p[0], 10, "still");
 	close_pipe(p);
 }
@@ -366,7 +366,7 @@ only_ours(void *arg)
 
 START_TEST(children_and_signals_are_the_programs)
 {
-	ck_assert_int_eq(reap(child(only_ours, NULL), 5000), 0);
+	ck_assert_int_eq(reap(child(only_ours, NULL), SOON), 0);
 }
 END_TEST
 
@@ -383,7 +383,7 @@ serve(const struct plan *a)
 {
 	char buf[8];
 
-	lives(20000);
+	lives(SOON);
 	NEED(str_close(a->p[0]) == 0);
 	NEED(str_write(a->p[1], "alive", 5) == 5);
 	NEED(str_read(a->p[1], buf, sizeof(buf)) == 2);
@@ -408,7 +408,7 @@ START_TEST(a_daemon_keeps_its_streams)
 	struct plan a = {.how = _i};
 
 	make_blocking_pipe(a.p);
-	ck_assert_int_eq(reap(child(daemonize, &a), 5000), 0);
+	ck_assert_int_eq(reap(child(daemonize, &a), SOON), 0);
 	GIVES(str_close(a.p[1]), 0);
 	READS(a.p[0], 10, "alive");
 	GIVES(str_write(a.p[0], "go", 2), 2);
@@ -442,7 +442,7 @@ START_TEST(a_daemon_whose_streams_were_low)
 	struct plan a = {.how = 0};
 
 	make_blocking_pipe(a.p);
-	ck_assert_int_eq(reap(child(daemonize_low, &a), 5000), 0);
+	ck_assert_int_eq(reap(child(daemonize_low, &a), SOON), 0);
 	GIVES(str_close(a.p[1]), 0);
 	READS(a.p[0], 10, "alive");
 	GIVES(str_write(a.p[0], "go", 2), 2);
@@ -538,7 +538,7 @@ START_TEST(a_program_that_closes_all_keeps_what_it_opens)
 	struct plan a = {.how = _i};
 
 	make_pipe(a.p);
-	ck_assert_int_eq(reap(child(close_then_live, &a), 20000), 0);
+	ck_assert_int_eq(reap(child(close_then_live, &a), SOON), 0);
 	ck_assert(flows(a.p));
 	GIVES(str_close(a.p[1]), 0);
 	ck_assert_int_eq(await_eof(a.p[0], SOON), 0);
@@ -581,7 +581,7 @@ START_TEST(numbers_of_streams_closed_behind_the_library_may_be_reused)
 	struct plan a = {.how = _i};
 
 	make_pipe(a.p);
-	ck_assert_int_eq(reap(child(close_then_reuse, &a), 20000), 0);
+	ck_assert_int_eq(reap(child(close_then_reuse, &a), SOON), 0);
 	ck_assert(flows(a.p));
 	close_pipe(a.p);
 }
@@ -689,7 +689,7 @@ START_TEST(the_library_survives_the_loss_of_its_own_descriptors)
 	struct plan a = {.how = _i};
 
 	make_pipe(a.p);
-	ck_assert_int_eq(reap(child(without_own, &a), 20000), 0);
+	ck_assert_int_eq(reap(child(without_own, &a), SOON), 0);
 	GIVES(str_close(a.p[1]), 0);
 	READS(a.p[0], 10, "end");
 	ck_assert_int_eq(await_eof(a.p[0], SOON), 0);
@@ -858,7 +858,7 @@ END_TEST
 static void
 programs(Suite *s)
 {
-	TCase *tc = group(s, "programs", 40);
+	TCase *tc = group(s, "programs", 120);
 
 	tcase_add_test(tc, system_does_no_harm);
 	tcase_add_test(tc, a_program_inherits_no_descriptor_of_the_library);
@@ -876,7 +876,7 @@ programs(Suite *s)
 static void
 descriptors(Suite *s)
 {
-	TCase *tc = group(s, "descriptors", 40);
+	TCase *tc = group(s, "descriptors", 120);
 
 	tcase_add_loop_test(tc, a_program_that_closes_all_keeps_what_it_opens, 0, HOWS);
 	tcase_add_loop_test(

@@ -191,14 +191,14 @@ static Suite *
 prompt_suite(void)
 {
 	Suite *s = suite_create("prompt");
-	TCase *t = group(s, "dialogue", 60);
+	TCase *t = group(s, "dialogue", 120);
 
 	tcase_add_test(t, a_command_is_carried_out_and_the_streams_are_drawn);
 	tcase_add_test(t, a_mistake_is_told_and_the_dialogue_goes_on);
 	tcase_add_test(t, a_block_goes_on_until_it_is_closed);
 	tcase_add_test(t, an_interrupt_ends_a_call_that_sleeps);
 	tcase_add_test(t, the_end_of_the_input_ends_the_dialogue);
-	t = group(s, "editing", 60);
+	t = group(s, "editing", 120);
 	tcase_add_test(t, a_tab_completes_verbs_names_commands_and_constants);
 	tcase_add_test(t, lines_are_remembered_in_this_dialogue_and_the_next);
 	return s;

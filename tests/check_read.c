@@ -994,7 +994,7 @@ END_TEST
 static void
 modes(Suite *s)
 {
-	TCase *tc = group(s, "modes", 10);
+	TCase *tc = group(s, "modes", 120);
 
 	tcase_add_test(tc, a_read_of_zero_bytes_gives_0_at_once);
 	tcase_add_test(tc, rnorm_crosses_message_boundaries);
@@ -1021,7 +1021,7 @@ modes(Suite *s)
 static void
 buffers(Suite *s)
 {
-	TCase *tc = group(s, "buffers", 10);
+	TCase *tc = group(s, "buffers", 120);
 
 	tcase_add_test(tc, readv_fills_its_buffers_in_order);
 	tcase_add_test(tc, readv_is_one_read_for_the_read_mode);
@@ -1042,7 +1042,7 @@ buffers(Suite *s)
 static void
 sleeping(Suite *s)
 {
-	TCase *tc = group(s, "waiting", 10);
+	TCase *tc = group(s, "waiting", 120);
 
 	tcase_add_test(tc, an_empty_stream_is_eagain_with_o_nonblock);
 	tcase_add_test(tc, a_blocking_read_sleeps_until_data_comes);

@@ -864,7 +864,7 @@ group(Suite *s, const char *name)
 {
 	TCase *tc = tcase_create(name);
 
-	tcase_set_timeout(tc, 60);
+	tcase_set_timeout(tc, 120);
 	tcase_add_checked_fixture(tc, tm_setup, tm_teardown);
 	suite_add_tcase(s, tc);
 	return tc;

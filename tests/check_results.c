@@ -266,7 +266,7 @@ main(void)
 	SRunner *runner = srunner_create(suite);
 	int failed;
 
-	tcase_set_timeout(tcase, 60);
+	tcase_set_timeout(tcase, 120);
 	tcase_add_checked_fixture(tcase, setup, teardown);
 	tcase_add_test(tcase, a_tree_is_printed_in_the_order_in_which_it_was_built);
 	tcase_add_test(tcase, what_was_not_measured_is_null);

@@ -857,7 +857,7 @@ END_TEST
 static void
 sending(Suite *s)
 {
-	TCase *tc = group(s, "within a process", 60);
+	TCase *tc = group(s, "within a process", 120);
 
 	tcase_add_test(tc, a_stream_sent_is_the_same_open_file);
 	tcase_add_test(tc, the_message_keeps_the_stream_open);
@@ -871,7 +871,7 @@ sending(Suite *s)
 static void
 errors(Suite *s)
 {
-	TCase *tc = group(s, "errors", 60);
+	TCase *tc = group(s, "errors", 120);
 
 	tcase_add_test(tc, sending_on_anything_but_a_pipe_is_einval);
 	tcase_add_test(tc, a_bad_descriptor_is_ebadf_and_the_own_head_einval);
@@ -890,7 +890,7 @@ errors(Suite *s)
 static void
 freeing(Suite *s)
 {
-	TCase *tc = group(s, "freeing", 60);
+	TCase *tc = group(s, "freeing", 120);
 
 	tcase_add_test(tc, a_flush_gives_the_reference_back);
 	tcase_add_test(tc, a_close_gives_the_reference_back);
@@ -902,7 +902,7 @@ freeing(Suite *s)
 static void
 processes(Suite *s)
 {
-	TCase *tc = group(s, "between processes", 60);
+	TCase *tc = group(s, "between processes", 120);
 
 	if (!can_fork())
 		return;
@@ -917,7 +917,7 @@ processes(Suite *s)
 static void
 connecting(Suite *s)
 {
-	TCase *tc = group(s, "connld", 60);
+	TCase *tc = group(s, "connld", 120);
 
 	tcase_add_test(tc, each_opener_gets_a_pipe_of_its_own);
 	tcase_add_test(tc, the_flags_of_the_open_are_the_clients);

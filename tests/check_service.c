@@ -334,7 +334,7 @@ START_TEST(a_poller_runs_pending_service_before_it_sleeps)
 
 	tm_side(tm_rq(1))->srv = tm_forward;
 	tm_queue(tm_rq(1), tm_norm(3));
-	ck_assert_int_eq(str_poll(&p, 1, 2000), 1);
+	ck_assert_int_eq(str_poll(&p, 1, 30000), 1);
 	ck_assert(p.revents & POLLIN);
 }
 END_TEST
@@ -537,7 +537,7 @@ START_TEST(what_a_killed_or_stopped_process_enabled_is_run_by_the_next)
 		kill(pid, SIGKILL);
 		ck_assert_int_eq(waitpid(pid, &status, 0), pid);
 	}
-	tm_patience = 5000; /* its streams are given up in its own time */
+	tm_patience = 30000; /* its streams are given up in its own time */
 }
 END_TEST
 

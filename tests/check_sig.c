@@ -1165,7 +1165,7 @@ int
 main(void)
 {
 	Suite *s = suite_create("sig");
-	TCase *tc = group(s, "registering", 10);
+	TCase *tc = group(s, "registering", 120);
 
 	tcase_add_test(tc, what_was_registered_is_told);
 	tcase_add_test(tc, zero_ends_a_registration_and_only_one);
@@ -1177,7 +1177,7 @@ main(void)
 	tcase_add_test(tc, i_esetsig_of_oneself_is_i_setsig);
 	tcase_add_test(tc, a_process_group_is_told);
 	tcase_add_test(tc, who_takes_no_part_cannot_be_registered);
-	tc = group(s, "events", 10);
+	tc = group(s, "events", 120);
 	tcase_add_loop_test(tc, each_event_raises_its_signal_before_the_call_returns, 0, KINDS);
 	tcase_add_loop_test(tc, no_other_event_raises_it, 0, KINDS);
 	tcase_add_test(tc, s_input_is_any_band_but_not_high_priority);
@@ -1186,26 +1186,26 @@ main(void)
 	tcase_add_test(tc, sigurg_stands_for_an_urgent_band);
 	tcase_add_test(tc, the_ends_of_a_pipe_are_registered_apart);
 	tcase_add_test(tc, a_driver_that_echoes_raises_it_in_the_same_call);
-	tc = group(s, "writing", 10);
+	tc = group(s, "writing", 120);
 	tcase_add_test(tc, a_drain_that_nobody_waited_for_is_no_event);
 	tcase_add_loop_test(tc, a_refusal_of_any_kind_owes_an_event, 0, 4);
 	tcase_add_test(tc, a_refusal_before_the_registration_counts);
 	tcase_add_test(tc, a_band_that_drains_is_an_event_of_that_band);
-	tc = group(s, "m_sig", 10);
+	tc = group(s, "m_sig", 120);
 	tcase_add_test(tc, m_pcsig_acts_at_once_and_m_sig_on_an_empty_queue);
 	tcase_add_loop_test(tc, m_sig_acts_when_it_reaches_the_front, 0, 4);
 	tcase_add_test(tc, a_flush_takes_m_sig_along);
 	tcase_add_test(tc, a_flush_of_what_is_before_it_lets_m_sig_act);
 	tcase_add_test(tc, other_signals_go_to_who_registered_for_s_msg);
 	tcase_add_test(tc, a_message_that_names_no_signal_is_freed);
-	tc = group(s, "delivery", 20);
+	tc = group(s, "delivery", 120);
 	tcase_add_test(tc, the_handler_may_use_the_library);
 	tcase_add_test(tc, the_thread_that_causes_an_event_handles_it);
 	tcase_add_test(tc, a_blocked_signal_stays_pending);
 	tcase_add_loop_test(tc, an_event_is_raised_before_the_call_sleeps, 0, 2);
 	if (can_fork()) {
 		tcase_add_test(tc, the_default_action_ends_the_process);
-		tc = group(s, "processes", 60);
+		tc = group(s, "processes", 120);
 		tcase_add_test(tc, another_process_causes_the_event);
 		tcase_add_test(tc, a_handler_that_interrupted_a_call_is_not_in_vain);
 		tcase_add_test(tc, a_registration_is_not_inherited);

@@ -119,29 +119,6 @@ struct help {
 	struct later h_later;
 };
 
-/* Wait until the thread sleeps in the kernel: seen five times, for that of a lock is short. */
-static void
-until_asleep(pid_t tid)
-{
-	int seen = 0;
-
-	for (int i = 0; i < SOON / 2 && seen < 5; i++) {
-		char path[64], buf[256], *s;
-		FILE *f;
-		size_t n;
-
-		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
-		if ((f = fopen(path, "re")) == NULL)
-			return;
-		n = fread(buf, 1, sizeof(buf) - 1, f);
-		fclose(f);
-		buf[n] = '\0';
-		s = strrchr(buf, ')');
-		seen = s != NULL && s[2] == 'S' ? seen + 1 : 0;
-		msleep(2);
-	}
-}
-
 static void
 help(void *arg)
 {
@@ -1062,7 +1039,7 @@ END_TEST
 static void
 intr(Suite *s)
 {
-	TCase *tc = group(s, "interrupted calls", 30);
+	TCase *tc = group(s, "interrupted calls", 120);
 
 	tcase_add_loop_test(tc, a_signal_ends_a_sleep_with_eintr, 0, NCALLS);
 	tcase_add_loop_test(tc, sa_restart_takes_the_sleep_up_again, 0, NCALLS);
@@ -1077,7 +1054,7 @@ intr(Suite *s)
 static void
 jumps(Suite *s)
 {
-	TCase *tc = group(s, "jumps", 30);
+	TCase *tc = group(s, "jumps", 120);
 
 	tcase_add_loop_test(tc, a_sleep_may_be_left_by_siglongjmp, 0, NCALLS);
 	tcase_add_test(tc, a_poll_may_be_left_by_siglongjmp);
@@ -1087,7 +1064,7 @@ jumps(Suite *s)
 static void
 handlers(Suite *s)
 {
-	TCase *tc = group(s, "handlers", 30);
+	TCase *tc = group(s, "handlers", 120);
 
 	tcase_add_loop_test(
 	    tc, a_handler_that_interrupts_a_sleep_may_call, 0, 2 * NCALLS);
@@ -1101,7 +1078,7 @@ handlers(Suite *s)
 static void
 cancel(Suite *s)
 {
-	TCase *tc = group(s, "cancellation", 30);
+	TCase *tc = group(s, "cancellation", 120);
 
 	tcase_add_loop_test(tc, a_sleeper_may_be_cancelled, 0, NCALLS + 1);
 	tcase_add_test(tc, many_sleepers_may_be_cancelled);

@@ -278,6 +278,7 @@ medians(void)
 {
 	TCase *tc = tcase_create("medians");
 
+	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, the_median_of_an_odd_number_of_values_is_the_middle_one);
 	tcase_add_test(tc,
 	    the_median_of_an_even_number_of_values_lies_between_the_two_in_the_middle);
@@ -291,6 +292,7 @@ intervals(void)
 {
 	TCase *tc = tcase_create("intervals");
 
+	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, ranks_are_those_of_the_tables_of_the_sign_test);
 	tcase_add_test(tc, the_rank_of_very_many_values_does_not_underflow);
 	tcase_add_test(tc, six_values_give_their_smallest_and_largest);
@@ -308,6 +310,7 @@ ratios(void)
 {
 	TCase *tc = tcase_create("ratios");
 
+	tcase_set_timeout(tc, 120);
 	tcase_add_test(tc, ratios_are_taken_pair_by_pair);
 	tcase_add_test(tc, the_ratio_the_other_way_round_is_the_inverse);
 	tcase_add_test(tc, a_pair_without_a_rate_is_left_out);
@@ -320,6 +323,7 @@ messages(void)
 {
 	TCase *tc = tcase_create("messages");
 
+	tcase_set_timeout(tc, 120);
 	tcase_add_loop_test(
 	    tc, a_stamped_message_is_good_at_every_size, 0, (int)NELEM(sizes));
 	tcase_add_loop_test(

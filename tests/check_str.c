@@ -354,7 +354,7 @@ let_go(int fd)
 static void
 arrived(int n)
 {
-	for (int i = 0; i < 5000 && atomic_load(&seen->s_ioctls) < n; i++)
+	for (int i = 0; i < SOON && atomic_load(&seen->s_ioctls) < n; i++)
 		msleep(1);
 	ck_assert_int_ge(atomic_load(&seen->s_ioctls), n);
 }
@@ -544,7 +544,7 @@ START_TEST(no_answer_is_etime_after_the_time_given)
 	FAILS(str(fd, C_SILENT, 1, NULL, 0), ETIME);
 	took = now_ms() - from;
 	ck_assert_int_ge(took, 990);
-	ck_assert_int_lt(took, 10000);
+	ck_assert_int_lt(took, SOON);
 	GIVES(ustr_tune("ioctltime", 50), 0);
 	from = now_ms();
 	FAILS(str(fd, C_SILENT, 0, NULL, 0), ETIME);
@@ -689,7 +689,7 @@ static void *
 poke_thread(void *arg)
 {
 	arrived(1);
-	msleep(50);
+	until_asleep(getpid()); /* the main thread */
 	pthread_kill(*(pthread_t *)arg, SIGUSR1);
 	return NULL;
 }
@@ -915,7 +915,7 @@ START_TEST(an_asker_that_is_killed_blocks_nobody)
 
 		arrived(2 * i + 1);
 		kill(pid, SIGKILL);
-		reap(pid, 5000);
+		reap(pid, SOON);
 		GIVES(str(fd, C_RVAL, 0, NULL, 0), 42);
 	}
 	let_go(fd); /* answers for the dead are freed */
@@ -955,7 +955,7 @@ START_TEST(processes_take_turns_and_each_has_its_own_memory_copied)
 	for (int i = 0; i < 100; i++)
 		GIVES(str(fd, C_RVAL, 0, NULL, 0), 42);
 	for (int i = 0; i < 3; i++)
-		ck_assert_int_eq(reap(pid[i], 30000), 0);
+		ck_assert_int_eq(reap(pid[i], SOON), 0);
 	GIVES(str_close(fd), 0);
 }
 END_TEST
@@ -997,13 +997,13 @@ int
 main(void)
 {
 	Suite *s = suite_create("str");
-	TCase *tc = group(s, "arguments", 20);
+	TCase *tc = group(s, "arguments", 120);
 
 	tcase_add_test(tc, str_refuses_lengths_and_times_out_of_range);
 	tcase_add_test(tc, str_carries_as_much_as_strmsgsz);
 	tcase_add_test(tc, str_with_a_bad_pointer_is_efault_and_nothing_is_sent);
 
-	tc = group(s, "answers", 30);
+	tc = group(s, "answers", 120);
 	tcase_add_test(tc, an_ack_returns_its_result_and_data);
 	tcase_add_test(tc, an_ack_that_claims_more_data_than_it_has_gives_what_it_has);
 	tcase_add_test(tc, str_without_data_sends_none);
@@ -1015,7 +1015,7 @@ main(void)
 	tcase_add_test(tc, a_late_answer_is_freed_and_does_not_reach_the_next_question);
 	tcase_add_test(tc, a_delayed_answer_wakes_who_waits);
 
-	tc = group(s, "one at a time", 30);
+	tc = group(s, "one at a time", 120);
 	tcase_add_test(tc, a_second_ioctl_waits_for_the_first);
 	tcase_add_test(tc, a_signal_ends_the_wait_for_an_answer);
 	tcase_add_test(tc, a_signal_ends_the_wait_for_the_turn);
@@ -1024,19 +1024,19 @@ main(void)
 	tcase_add_test(tc, a_handler_that_interrupts_the_wait_may_ask_itself);
 	tcase_add_test(tc, closing_the_descriptor_ends_the_question_and_frees_the_turn);
 
-	tc = group(s, "trouble", 30);
+	tc = group(s, "trouble", 120);
 	tcase_add_test(tc, a_hangup_ends_the_wait_with_enxio);
 	tcase_add_test(tc, an_error_ends_the_wait_with_its_errno);
 	tcase_add_test(tc, the_last_close_of_the_other_end_ends_the_wait);
 
-	tc = group(s, "transparent", 20);
+	tc = group(s, "transparent", 120);
 	tcase_add_test(tc, an_unknown_command_goes_down_as_transparent);
 	tcase_add_test(tc, copies_in_and_out_are_served);
 	tcase_add_test(tc, a_copy_that_faults_tells_the_driver_and_the_caller);
 	tcase_add_test(tc, a_request_to_copy_that_nobody_waits_for_is_answered_with_failure);
 	tcase_add_test(tc, the_driver_sees_who_asks);
 
-	tc = group(s, "processes", 60);
+	tc = group(s, "processes", 120);
 	tcase_add_test(tc, an_asker_that_is_killed_blocks_nobody);
 	tcase_add_test(tc, processes_take_turns_and_each_has_its_own_memory_copied);
 	tcase_add_test(tc, many_threads_get_each_its_own_answer);

@@ -306,7 +306,7 @@ int
 main(void)
 {
 	Suite *s = suite_create("strtop");
-	TCase *tc = group(s, "terminal", 30);
+	TCase *tc = group(s, "terminal", 120);
 
 	tcase_add_test(tc, the_streams_are_listed_with_their_modules_and_the_keys);
 	tcase_add_test(tc, the_order_follows_the_keys);
@@ -315,7 +315,7 @@ main(void)
 	tcase_add_test(tc, any_size_of_the_terminal_will_do);
 	tcase_add_test(tc, a_program_that_is_killed_is_said_to_be_gone);
 	tcase_add_test(tc, an_unknown_terminal_is_refused_with_a_line);
-	tc = group(s, "text", 30);
+	tc = group(s, "text", 120);
 	tcase_add_test(tc, batches_are_text_with_rates_in_order);
 	tcase_add_test(tc, what_is_wrong_is_one_line_and_status_2);
 	return run_suite(s);

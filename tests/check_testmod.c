@@ -304,7 +304,7 @@ int
 main(void)
 {
 	Suite *s = suite_create("testmod");
-	TCase *tc = group(s, "testmod", 30);
+	TCase *tc = group(s, "testmod", 120);
 
 	tcase_add_checked_fixture(tc, setup, teardown);
 	tcase_add_test(tc, it_passes_messages_on);

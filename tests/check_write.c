@@ -620,7 +620,7 @@ START_TEST(an_uncaught_sigpipe_kills_the_writer)
 		str_write(p[0], "x", 1);
 		_exit(0);
 	}
-	r = reap(pid, 5000);
+	r = reap(pid, SOON);
 	ck_assert_int_eq(r, 128 + SIGPIPE);
 	GIVES(str_close(p[0]), 0);
 }
@@ -787,7 +787,7 @@ START_TEST(a_blocking_write_to_echo_goes_on_when_it_is_read)
 		struct pollfd pfd = {.fd = fd, .events = POLLOUT};
 		ssize_t n;
 
-		GIVES(str_poll(&pfd, 1, 5000), 1);
+		GIVES(str_poll(&pfd, 1, SOON), 1);
 		n = str_write(
 		    fd, big, sent + 700 < 200000 ? 700 : (size_t)(200000 - sent));
 		if (n > 0)
@@ -818,7 +818,7 @@ END_TEST
 static void
 messages(Suite *s)
 {
-	TCase *tc = group(s, "messages", 10);
+	TCase *tc = group(s, "messages", 120);
 
 	tcase_add_test(tc, a_write_is_one_message);
 	tcase_add_test(tc, a_write_over_65536_bytes_is_cut_there);
@@ -846,7 +846,7 @@ messages(Suite *s)
 static void
 flow(Suite *s)
 {
-	TCase *tc = group(s, "flow control", 10);
+	TCase *tc = group(s, "flow control", 120);
 
 	tcase_add_test(tc, a_reader_that_is_full_refuses_more);
 	tcase_add_test(tc, one_big_message_may_pass_the_mark);

@@ -508,7 +508,7 @@ START_TEST(blocks_made_here_are_freed_by_another_process)
 		mp->b_wptr += sizeof(int);
 		GIVES(str_putmblk(p[0], mp), 0);
 	}
-	ck_assert_int_eq(reap(pid, 10000), 0);
+	ck_assert_int_eq(reap(pid, SOON), 0);
 	close_pipe(p);
 }
 END_TEST
@@ -547,7 +547,7 @@ START_TEST(the_very_block_arrives_in_another_process)
 	GIVES(str_getmblk(p[0], &got), 0);
 	ck_assert_ptr_eq(got->b_datap, db);
 	freemsg(got);
-	ck_assert_int_eq(reap(pid, 5000), 0);
+	ck_assert_int_eq(reap(pid, SOON), 0);
 	close_pipe(p);
 }
 END_TEST
@@ -556,7 +556,7 @@ int
 main(void)
 {
 	Suite *s = suite_create("zero copy");
-	TCase *tc = group(s, "blocks", 15);
+	TCase *tc = group(s, "blocks", 120);
 
 	tcase_add_test(tc, a_new_block_is_empty_and_has_room);
 	tcase_add_test(tc, an_impossible_size_is_enosr);

@@ -107,7 +107,10 @@ struct fair {
 void fair_start(struct fair *f);
 long fair_ms(struct fair *f);
 
-/* Run fn(arg) in another thread after ms milliseconds. */
+/* Wait until this thread of ours sleeps in the kernel. */
+void until_asleep(pid_t tid);
+
+/* Run fn(arg) in another thread after ms milliseconds, and after a signal if there is a nag. */
 struct later {
 	pthread_t l_thread;
 	int l_ms;

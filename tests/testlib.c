@@ -611,7 +611,7 @@ tm_wait(atomic_int *p, int n)
 {
 	int ms;
 
-	for (ms = 0; ms < 5000; ms++) {
+	for (ms = 0; ms < 30000; ms++) {
 		if (atomic_load(p) >= n)
 			return 1;
 		tm_msleep(1);
