@@ -21,7 +21,7 @@ began=$(date +%s)
 for checked in 0 1; do
 	echo "# USTREAMS_CHECK=$checked"
 	# shellcheck disable=SC2086 # no word, or several
-	USTREAMS_CHECK=$checked $TEST_LAUNCHER "$strtest" -j $((2 * cpus)) tests/conformance || status=1
+	USTREAMS_CHECK=$checked $TEST_LAUNCHER "$strtest" --timeout 60 -j $((2 * cpus)) tests/conformance || status=1
 done
 echo "# $(($(date +%s) - began)) seconds"
 exit $status

@@ -28,7 +28,7 @@ run()
 {
 	want=$1
 	shift
-	timeout 20 "$@" >"$dir/out" 2>"$dir/err"
+	timeout 60 "$@" >"$dir/out" 2>"$dir/err"
 	[ $? -eq "$want" ]
 }
 

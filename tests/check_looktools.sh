@@ -39,7 +39,7 @@ run()
 	shift
 	status=0
 	# shellcheck disable=SC2086 # no word, or several
-	timeout 20 $TEST_LAUNCHER "$tools/$tool" "$@" >"$work/out" 2>"$work/err" || status=$?
+	timeout 60 $TEST_LAUNCHER "$tools/$tool" "$@" >"$work/out" 2>"$work/err" || status=$?
 }
 
 fail()
@@ -256,7 +256,11 @@ gives 0 "^stream $pipe: pipe"
 kill -CONT "$subject"
 "$tools/strstat" -I shown -i 0.1 >"$work/stat" 2>&1 8>&- &
 watcher=$!
-sleep 0.5
+tries=0
+while [ ! -s "$work/stat" ] && [ $tries -lt 300 ]; do
+	tries=$((tries + 1))
+	sleep 0.1
+done
 for pid in $(awk '$2 == "strtest" { print $1 }' "$work/before"); do
 	kill -9 "$pid" 2>/dev/null || :
 done
@@ -264,7 +268,7 @@ kill -9 "$subject" 2>/dev/null || :
 wait "$subject" 2>/dev/null || :
 subject=
 tries=0
-while kill -0 "$watcher" 2>/dev/null && [ $tries -lt 100 ]; do
+while kill -0 "$watcher" 2>/dev/null && [ $tries -lt 300 ]; do
 	tries=$((tries + 1))
 	sleep 0.1
 done

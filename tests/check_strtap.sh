@@ -101,7 +101,7 @@ start()
 	n=0
 	until [ -s "$said" ]; do
 		n=$((n + 1))
-		[ $n -lt 500 ] || fail "$* says nothing"
+		[ $n -lt 1500 ] || fail "$* says nothing"
 		sleep 0.02
 	done
 }
@@ -113,7 +113,7 @@ expect()
 	want=$1
 	words=$2
 	shift 2
-	timeout 20 "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
+	timeout 60 "$@" >"$dir/out" 2>"$dir/err" </dev/null || status=$?
 	[ $status = "$want" ] || fail "$*: exit status $status, not $want: $(cat "$dir/err")"
 	[ -n "$words" ] || return 0
 	grep -qe "$words" "$dir/err" || fail "$*: says $(cat "$dir/err"), not $words"
@@ -218,7 +218,7 @@ wait $tap 2>/dev/null || :
 n=0
 while "$strtap" -p "$talk" -1 -c 1 1 >/dev/null 2>&1; do
 	n=$((n + 1))
-	[ $n -lt 100 ] || fail "killed, it leaves the recorder on"
+	[ $n -lt 600 ] || fail "killed, it leaves the recorder on"
 	sleep 0.05
 done
 echo "killed: good"
@@ -228,7 +228,13 @@ echo "killed: good"
 expect 1 'no stream is recorded' "$strtap" -p "$talk"
 expect 1 'stream 1 is not recorded' "$strtap" -p "$talk" 1
 start "$dir/ready2" env USTREAMS_TUNE=trace=1024 "$dir/talk"
-expect 0 '' "$strtap" -p "$last" -c 100
+# Once it has sent something.
+n=0
+while expect 0 '' "$strtap" -p "$last" -c 100 &&
+	! grep -q ' 1 pipemod/W1  *put  *M_DATA .*"message ' "$dir/out" && [ $n -lt 300 ]; do
+	n=$((n + 1))
+	sleep 0.1
+done
 has ' 1 pipemod/W1  *put  *M_DATA .*"message '
 expect 0 '' "$strtap" -p "$last" -1 3
 only ' 3 '

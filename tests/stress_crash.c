@@ -19,7 +19,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { SLACK = 256 * 1024, STUCK_MS = 2000, NEW = -1, QUIET = 3, POOR = 6 };
+enum { SLACK = 256 * 1024, STUCK_MS = 20000, NEW = -1, QUIET = 3, POOR = 6 };
 
 /* The victim of point n: true if it reached its end. */
 static bool
@@ -110,7 +110,7 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 	} else {
 		done = victim(s, n, fd);
 		for (died = stress_now(); !done && ustr_service(0) == 0;)
-			if (stress_now() - died > 5000)
+			if (stress_now() - died > STUCK_MS)
 				DIE("%s %ld: the dead process is not buried", s->s_name, n);
 		*went += crash_usable(fd, s->s_name, n);
 		MUST(str_close(fd[0]));

@@ -535,12 +535,12 @@ holder(void *arg)
 	return NULL;
 }
 
-/* The events come within 5 s; a waiter of its own must be woken. */
+/* The events come in time; a waiter of its own must be woken. */
 static void *
 waiter(void *arg)
 {
 	struct pollfd f = {*(const int *)arg, POLLOUT, 0};
-	int n = str_poll(&f, 1, 10000);
+	int n = str_poll(&f, 1, STALL_MS);
 
 	return (void *)(intptr_t)(n == 1 && f.revents == POLLOUT);
 }
@@ -569,7 +569,7 @@ write_all(int fd, int size, int from_nr)
 static void
 read_all(int fd, int count, int size, int holders)
 {
-	long end = stress_now() + 10000;
+	long end = stress_now() + STALL_MS;
 	int n = 0, hipri = 0;
 
 	while (n < count || hipri < 1 || holders > 0) {
@@ -652,7 +652,7 @@ hold_trial(const struct trial *t, bool forked, bool by_signal, int ms)
 	}
 	if (!forked && pthread_create(&th, NULL, holder, &a[0]))
 		DIE("pthread_create");
-	for (end = stress_now() + 5000; !atomic_load(&world->w_held);)
+	for (end = stress_now() + STALL_MS; !atomic_load(&world->w_held);)
 		if (stress_sleep(1), stress_now() > end)
 			DIE("%s: the holder is not inside", t->t_what);
 	if (by_signal && (waitpid(pid, &status, WUNTRACED) != pid || !WIFSTOPPED(status)))

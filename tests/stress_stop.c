@@ -18,7 +18,7 @@
 #include <signal.h>
 
 enum { PLUMBER = TWRITERS + TREADERS, BYSTANDER, WORKERS };
-enum { LONG_MS = 250, GIVE_UP_MS = 100, SLACK_MS = 1500 };
+enum { LONG_MS = 250, GIVE_UP_MS = 100, SLACK_MS = 20000 };
 
 struct job {
 	struct traffic *j_traffic;
