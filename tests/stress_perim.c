@@ -50,6 +50,7 @@ static struct world {
 
 /* q_ptr of both queues, from kmem_zalloc. */
 struct inst {
+	int i_flags; /* a stream of the round before may be closed in the next one */
 	struct watch i_pair, i_queue[2];
 	unsigned long i_seen[2][LANES][2]; /* 0: read side */
 };
@@ -59,7 +60,7 @@ watch_of(queue_t *q)
 {
 	struct inst *in = q->q_ptr;
 
-	switch (world->w_flags) {
+	switch (in->i_flags) {
 	case D_MTPERMOD:
 		return &world->w_module;
 	case D_MTQPAIR:
@@ -153,6 +154,7 @@ guard_open(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
 	(void)dev, (void)oflag, (void)sflag, (void)cr;
 	if (in == NULL)
 		return ENOSR;
+	in->i_flags = world->w_flags;
 	q->q_ptr = WR(q)->q_ptr = in;
 	/* Open and close have the module for themselves as well. */
 	enter(watch_of(q), "open");
@@ -734,7 +736,6 @@ main(int argc, char **argv)
 	if (threads)
 		traffic(false, D_MTPERMOD, ms);
 	crowd(false);
-	/* Dead workers' streams may be closed in the next one: what is one for all comes first. */
 	for (int i = 0; i < 3; i++) {
 		if (threads)
 			traffic(false, flags[i], ms);
