@@ -161,7 +161,16 @@ if [ -n "$first" ] && command -v taskset >/dev/null; then
 	taskset -c "$first" "$strperf_plain" pipe $quick --sizes 64 \
 		>"$work/out" 2>"$work/err" || status=$?
 	expect 0 "one CPU allowed"
-	says "only CPU $first" "one CPU allowed"
+	if grep -q "only CPU $first is allowed" "$work/out"; then pass; else
+		fail "one CPU allowed: the result does not say so"
+	fi
+	status=0
+	taskset -c "$first" "$strperf_plain" pipe --push nosuch \
+		>"$work/out" 2>"$work/err" || status=$?
+	expect 2 "one CPU allowed, and an unknown module"
+	if [ "$(wc -l <"$work/err")" = 1 ]; then pass; else
+		fail "one CPU allowed, and an unknown module: not one line on stderr"
+	fi
 	status=0
 	taskset -c "$first" "$strperf_plain" pipe --cpus "$first,$((first + 1))" \
 		>"$work/out" 2>"$work/err" || status=$?

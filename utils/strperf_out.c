@@ -152,6 +152,9 @@ out_header(const struct measured *m)
 			       : "poll loop",
 	    o->io == IO_MSG ? "putmsg and getmsg" : opts_read_modes[o->read_mode],
 	    o->npush == 0 ? "nothing" : opts_push_text(o));
+	if (o->ncpus == 1 && !o->cpus_given)
+		printf("only CPU %d is allowed here: writer and reader share it\n",
+		    o->cpus[0]);
 	printf(
 	    "water marks %ld and %ld bytes; %zu slices of %g s, each after %g s of warm-up\n"
 	    "stamp and check take %.1f ns of a message of %zu bytes\n\n",
