@@ -143,8 +143,8 @@ set_pair(struct magpair *mp, struct mag *loaded, struct mag *prev)
 {
 	/* One place each (invariant 1), but for the null magazine, which holds nothing. */
 	IMPLY(loaded == prev, loaded == &cache_root->cr_null);
-	st_rlx(&mp->mp_loaded, loaded);
-	st_rlx(&mp->mp_prev, prev);
+	st_rel(&mp->mp_loaded, loaded); /* a new one: after it was made */
+	st_rel(&mp->mp_prev, prev);
 }
 
 static void
@@ -280,10 +280,10 @@ press(struct slot *s)
 {
 	bool holds = false;
 
-	ASSERT(s->sl_mag[0].mp_loaded != NULL); /* it is live: slot.h */
+	ASSERT(ld_rlx(&s->sl_mag[0].mp_loaded) != NULL); /* it is live: slot.h */
 	for (unsigned int id = 0; id < NCLASS; id++) {
-		holds |= squeeze(ld_rlx(&s->sl_mag[id].mp_loaded));
-		holds |= squeeze(ld_rlx(&s->sl_mag[id].mp_prev));
+		holds |= squeeze(ld_acq(&s->sl_mag[id].mp_loaded));
+		holds |= squeeze(ld_acq(&s->sl_mag[id].mp_prev));
 	}
 	if (holds)
 		wait_poke(s); /* asleep: it surrenders all before it sleeps again */
