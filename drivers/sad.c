@@ -113,6 +113,7 @@ sad_copy(queue_t *q, mblk_t *mp, int type, caddr_t addr, size_t size, const stru
 		.cq_flag = h.h_flag, .cq_private = next, .cq_addr = addr, .cq_size = size };
 	mp->b_wptr = mp->b_rptr + sizeof(*cq);
 	mp->b_datap->db_type = (unsigned char)type;
+	q->q_ptr = next; /* what the answer brings back */
 	if (type == M_COPYIN && mp->b_cont != NULL) {
 		freemsg(mp->b_cont);
 		mp->b_cont = NULL;
@@ -199,6 +200,16 @@ static void (*const sad_steps[])(queue_t *, mblk_t *, const struct sadnext *) = 
 
 /* ---- messages --------------------------------------------------------------------------------- */
 
+/* Is there room for whatever of a dialogue's messages it becomes? */
+static bool
+sad_room(const mblk_t *mp)
+{
+	size_t size = (size_t)(mp->b_datap->db_lim - mp->b_rptr);
+
+	return size >= sizeof(struct copyreq) && size >= sizeof(struct iocblk) &&
+		size >= sizeof(struct copyresp);
+}
+
 /* SAD_MAJOR, which brings its string along. */
 static void
 sad_major(queue_t *q, mblk_t *mp, size_t count)
@@ -220,8 +231,12 @@ sad_ioctl(queue_t *q, mblk_t *mp)
 {
 	const struct iocblk *ioc = (const struct iocblk *)(const void *)mp->b_rptr;
 	struct sadnext sn = { STEP_SAP, NULL, 0 };
-	size_t size = sizeof(struct strapush), count = ioc->ioc_count;
+	size_t size = sizeof(struct strapush), count = sad_room(mp) ? ioc->ioc_count : 0;
 
+	if (!sad_room(mp)) {
+		freemsg(mp);
+		return;
+	}
 	switch (ioc->ioc_cmd) {
 	case SAD_SAP:
 		break;
@@ -249,15 +264,23 @@ sad_ioctl(queue_t *q, mblk_t *mp)
 	}
 }
 
-/* The dialogue goes on, unless the copying failed. */
+/*
+ * The dialogue goes on, unless the copying failed.  A program may put messages of any
+ * type (str_putmblk): what leads to a block that was not given out is not followed.
+ */
 static void
 sad_iocdata(queue_t *q, mblk_t *mp)
 {
 	const struct copyresp *cp = (const struct copyresp *)(const void *)mp->b_rptr;
-	mblk_t *next = cp->cp_private;
+	mblk_t *next = sad_room(mp) ? cp->cp_private : NULL;
 	struct sadnext sn;
 
-	if (next == NULL || cp->cp_rval != 0) {
+	if (next == NULL || next != q->q_ptr) {
+		freemsg(mp);
+		return;
+	}
+	q->q_ptr = NULL;
+	if (cp->cp_rval != 0) {
 		freemsg(next);
 		freemsg(mp);
 		return;
