@@ -2,7 +2,6 @@
 /* strname.c: the stream that a name leads to, and its sides. */
 #include "strname.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,24 +13,15 @@
 #include <ustreams.h>
 
 #include "modlist.h"
+#include "strpath.h"
 
 static const char devices[] = "/dev/streams/";
 
 void
 name_init(struct named *n, const char *name)
 {
-	const char *slash = strchr(name, '/');
-	struct stat st;
-
 	*n = (struct named){.name = name, .kind = NAME_DEVICE, .in = -1, .out = -1};
-	if (*name == '/' || *name == '.' || stat(name, &st) == 0)
-		snprintf(n->path, sizeof(n->path), "%s", name);
-	else if (slash == NULL)
-		snprintf(n->path, sizeof(n->path), "%sclone/%s", devices, name);
-	else if (isdigit((unsigned char)slash[1]))
-		snprintf(n->path, sizeof(n->path), "%s%s", devices, name);
-	else
-		snprintf(n->path, sizeof(n->path), "%s", name);
+	path_of_name(n->path, sizeof(n->path), name);
 }
 
 /* ---- what it is ----------------------------------------------------------------- */

@@ -2,8 +2,8 @@
 /* strtool.c: streams by name, and lines for people. */
 #include "strtool.h"
 #include "oneline.h"
+#include "strpath.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -95,23 +95,6 @@ tool_library(void)
 	return fault == NULL;
 }
 
-/* "echo" is /dev/streams/clone/echo, "echo/3" minor 3 of it. */
-static void
-whole_path(char *to, size_t room, const char *name)
-{
-	const char *slash = strchr(name, '/');
-	struct stat st;
-
-	if (*name == '/' || *name == '.' || stat(name, &st) == 0)
-		snprintf(to, room, "%s", name);
-	else if (slash == NULL)
-		snprintf(to, room, "/dev/streams/clone/%s", name);
-	else if (isdigit((unsigned char)slash[1]))
-		snprintf(to, room, "/dev/streams/%s", name);
-	else
-		snprintf(to, room, "%s", name);
-}
-
 static const char *
 kind_of(const char *path)
 {
@@ -134,7 +117,7 @@ tool_open(const char *name)
 
 	if (!tool_library())
 		return -1;
-	whole_path(path, sizeof(path), name);
+	path_of_name(path, sizeof(path), name);
 	fd = str_open(path, O_RDWR | O_NONBLOCK);
 	error = errno;
 	if (fd != -1 && isastream(fd) == 1)
@@ -166,7 +149,7 @@ tool_open_numbered(const char *name)
 	if (fd == -1)
 		tool_complain("%s: %s", name,
 		    errno != ENOENT ? strerror(errno)
-		    : getenv("USTREAMS_INSTANCE") == NULL
+		    : secure_getenv("USTREAMS_INSTANCE") == NULL
 			? "no such stream here; the number of one is looked for in an "
 			  "instance: -I NAME"
 			: "no process of the instance has a stream of that number open");
