@@ -54,7 +54,7 @@ lookopt_take(struct lookopt *o, int option, const char *operand, bool *bad)
 static const char *
 by_default(void)
 {
-	const char *name = getenv("USTREAMS_INSTANCE");
+	const char *name = secure_getenv("USTREAMS_INSTANCE");
 
 	return name != NULL && *name != '\0' ? name : NULL;
 }

@@ -136,8 +136,9 @@ print_view(const struct ustr_look *lk, const struct ustr_view *v)
 {
 	char committed[16], cap[16];
 
-	printf("%s: %u processes, %u streams, %s of at most %s bytes\n\n", ustr_look_name(lk),
-	    v->v_nprocesses, v->v_nstreams,
+	printf("%s: %u process%s, %u stream%s, %s of at most %s bytes\n\n", ustr_look_name(lk),
+	    v->v_nprocesses, v->v_nprocesses == 1 ? "" : "es", v->v_nstreams,
+	    v->v_nstreams == 1 ? "" : "s",
 	    look_amount(committed, (double)v->v_committed, 1024),
 	    look_amount(cap, (double)v->v_cap, 1024));
 	print_processes(v);

@@ -27,6 +27,8 @@
 #include "strperf.h"
 #include "strperf_intr.h"
 
+#define SIZE_MOST 262144 /* strmsgsz, unless it is tuned */
+
 /* ---- options ------------------------------------------------------------------------ */
 
 static int
@@ -34,7 +36,7 @@ set_size(void *to, const char *text)
 {
 	struct ends_options *own = to;
 	long long n;
-	int status = args_number(text, 1, MAX_MESSAGE, &n);
+	int status = args_number(text, 1, SIZE_MOST, &n);
 
 	own->size = (size_t)n;
 	return status;
@@ -72,7 +74,7 @@ set_attach(void *to, const char *text)
 }
 
 static const struct arg table[] = {
-    {"size", "BYTES", set_size, "1 to 1048576 bytes",
+    {"size", "BYTES", set_size, "1 to 262144 bytes",
 	"bytes of a message; default 64; below 32 the header goes in a control part",
 	USE_WRITE, 's'},
     {"count", "N", set_count, "1 or more", "messages to send, instead of --duration",
@@ -103,7 +105,7 @@ help(const struct ends *e, const struct args *own)
 static int
 settle(struct ends *e, const char *name, int operands)
 {
-	const char *instance = getenv("USTREAMS_INSTANCE");
+	const char *instance = secure_getenv("USTREAMS_INSTANCE");
 	long most = ustr_tunable("strmsgsz");
 
 	if (operands != 1) {
@@ -309,7 +311,7 @@ describe(struct ends *e)
 	r->higher_better = true;
 	report_set_text(r, "name", e->n.name);
 	report_set_text(r, "kind", kinds[e->n.kind]);
-	report_set_text(r, "instance", getenv("USTREAMS_INSTANCE"));
+	report_set_text(r, "instance", secure_getenv("USTREAMS_INSTANCE"));
 	report_set_text(r, "push", e->o.npush > 0 ? opts_push_text(&e->o) : "none");
 	if (e->o.use == USE_WRITE)
 		report_set(r, "size", (double)e->own.size);

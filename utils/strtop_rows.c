@@ -226,9 +226,9 @@ top_summary(const struct top *t, struct lines *l)
 	fprintf(f, "strtop: %s  %s  every %.1f s, by %s%s\n", ustr_look_name(t->lk), clock,
 	    t->seconds, top_orders[t->sort].word,
 	    top_over(t) ? "  NO PROCESS HAS IT ANY MORE" : "");
-	fprintf(f, "%u processes, %u streams; arrived %s/s (%s bytes), read %s/s (%s bytes), "
+	fprintf(f, "%u process%s, %u stream%s; arrived %s/s (%s bytes), read %s/s (%s bytes), "
 		   "%s queued\n",
-	    r.live, v->v_nstreams, look_amount(a[0], r.in_blocks, 1000),
+	    r.live, r.live == 1 ? "" : "es", v->v_nstreams, v->v_nstreams == 1 ? "" : "s", look_amount(a[0], r.in_blocks, 1000),
 	    look_amount(a[1], r.in_bytes, 1024), look_amount(a[2], r.out_blocks, 1000),
 	    look_amount(a[3], r.out_bytes, 1024), look_amount(a[4], (double)r.queued, 1000));
 	fprintf(f, "memory %s of %s, leaked %s; %s objects in use, %s trips/s, %zu failures\n",

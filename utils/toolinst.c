@@ -101,7 +101,7 @@ toolinst_begin(const char *program, int *argc, char **argv, unsigned int how)
 	const char *given = take_option(argc, argv, (how & TOOLINST_LONG) != 0), *name = given;
 
 	if (name == NULL)
-		name = getenv("USTREAMS_INSTANCE");
+		name = secure_getenv("USTREAMS_INSTANCE");
 	if (name == NULL || (given == NULL && *name == '\0') || only_asked(*argc, argv))
 		return true;
 	if (*name == '\0' || str_instance(name) == -1) {
