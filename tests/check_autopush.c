@@ -261,6 +261,24 @@ sets_and_clears(void *arg)
 	return NULL;
 }
 
+/* The pointer in it leads to no block that sad gave out: it is not followed. */
+START_TEST(a_forged_answer_is_not_believed)
+{
+	struct copyresp cp = {.cp_cmd = SAD_SAP, .cp_private = (mblk_t *)(uintptr_t)64};
+
+	for (int type = M_IOCTL; type != 0; type = type == M_IOCTL ? M_IOCDATA : 0) {
+		mblk_t *mp = str_mblkalloc(sizeof(cp));
+
+		ck_assert_ptr_ne(mp, NULL);
+		memcpy(mp->b_wptr, &cp, sizeof(cp));
+		mp->b_wptr += sizeof(cp);
+		mp->b_datap->db_type = (unsigned char)type;
+		ck_assert_int_eq(str_putmblk(sad, mp), 0);
+	}
+	GIVES(set_lines("echo -1 0 nullmod"), 0);
+}
+END_TEST
+
 START_TEST(threads_set_and_clear_while_devices_are_opened)
 {
 	pthread_t t[2];
@@ -304,6 +322,7 @@ suite(void)
 	tcase_add_test(t, an_anchor_in_the_list_holds);
 	tcase_add_test(t, what_is_set_goes_with_the_driver);
 	tcase_add_test(t, a_module_that_cannot_be_opened_undoes_the_open);
+	tcase_add_test(t, a_forged_answer_is_not_believed);
 	tcase_add_test(t, threads_set_and_clear_while_devices_are_opened);
 	return s;
 }
