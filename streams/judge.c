@@ -182,8 +182,8 @@ in_descriptors(void)
 		const struct proc *p = slot_procat(i);
 		bool ok;
 
-		/* A new life empties the table first. */
-		if (p == NULL || ld_acq(&p->pr_state) == PROC_FREE)
+		/* Also if it is free: who looks for a stream by its number goes through all. */
+		if (p == NULL || p->pr_fd0 == NULL || p->pr_fd == NULL)
 			continue;
 		ok = entries(p->pr_fd0, FD_INLINE);
 		for (int n = 0; ok && n < FD_CHUNKS; n++)

@@ -383,6 +383,8 @@ visit(void)
 		use(fd[1]);
 		use(fd[0]);
 	}
+	for (unsigned int id = 1; id < 20; id++)
+		use(ustr_openid(id));
 }
 
 /* A child has to end by itself: its exit status. */
