@@ -409,7 +409,7 @@ head_sound(const struct stdata *sd)
 		return false;
 	if (is_going(sd) || was_unborn(sd))
 		return true;
-	if ((sd->sd_kind != HEAD_PIPE && sd->sd_reg == NULL) ||
+	if (sd->sd_cell == NULL || (sd->sd_kind != HEAD_PIPE && sd->sd_reg == NULL) ||
 	    (sd->sd_kind == HEAD_FIFO && !node_sound(sd->sd_node)))
 		return false;
 	return sigs_sound(sd) && judge_msg(sd->sd_ians);
