@@ -7,7 +7,9 @@
  * After the victim's death nobody may be stuck: calls succeed or say EIO or
  * hang-up; another stream works as before; all can be closed; and the memory that
  * is not given back is counted.  A victim that alone had one end: the other end
- * is told.  Every seventh victim is stopped and continued before it dies.
+ * is told.  Every third victim has a thread that writes, one that reads and one
+ * that pushes and pops, all on that stream; every seventh is stopped and continued
+ * before it dies.
  *
  * USTR_STRESS_SECONDS (30 s), or USTR_STRESS_COUNT rounds.
  */
@@ -28,12 +30,67 @@ rnd(unsigned int below)
 	return (seed >> 8) % below;
 }
 
+/* ---- a victim whose threads all work on the stream --------------------------------- */
+
+static void *
+writes(void *arg)
+{
+	const int *fd = arg;
+	char buf[300] = {0};
+
+	for (;;)
+		str_write(fd[0], buf, sizeof(buf));
+	return NULL;
+}
+
+static void *
+reads(void *arg)
+{
+	const int *fd = arg;
+	char buf[300];
+
+	for (;;) {
+		str_read(fd[1], buf, sizeof(buf));
+		str_read(fd[0], buf, sizeof(buf));
+	}
+	return NULL;
+}
+
+static void *
+plumbs(void *arg)
+{
+	const int *fd = arg;
+
+	for (;;) {
+		str_ioctl(fd[0], I_PUSH, "crashq");
+		str_ioctl(fd[1], I_PUSH, "nullmod");
+		str_ioctl(fd[0], I_POP, 0);
+		str_ioctl(fd[1], I_POP, 0);
+	}
+	return NULL;
+}
+
 _Noreturn static void
-victim(const int fd[2], bool sole)
+many(const int fd[2])
+{
+	static void *(*const does[])(void *) = {writes, reads, plumbs};
+	pthread_t t;
+
+	for (size_t i = 0; i < sizeof(does) / sizeof(does[0]); i++)
+		if (pthread_create(&t, NULL, does[i], (void *)(uintptr_t)fd) != 0)
+			_exit(1);
+	for (;;)
+		pause();
+}
+
+_Noreturn static void
+victim(const int fd[2], bool sole, bool threads)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (sole)
 		str_close(fd[1]);
+	if (threads)
+		many(fd);
 	for (;;)
 		crash_scenarios[rnd(ORDINARY)].s_do(fd);
 }
@@ -91,7 +148,7 @@ finish(pid_t pid, int other[2])
 static void
 round_of(long n, int other[2], long *alive, long *slow)
 {
-	bool sole = rnd(3) == 0;
+	bool sole = rnd(3) == 0, threads = rnd(3) == 0;
 	long died;
 	int fd[2];
 	pid_t pid;
@@ -103,7 +160,7 @@ round_of(long n, int other[2], long *alive, long *slow)
 	crash_nonblock(fd);
 	pid = (pid_t)MUST(fork());
 	if (pid == 0)
-		victim(fd, sole);
+		victim(fd, sole, threads);
 	if (sole) {
 		MUST(str_close(fd[0]));
 		stress_sleep((int)rnd(3));
