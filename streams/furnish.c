@@ -204,12 +204,20 @@ step_out(void)
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 }
 
-/* A process slot and a thread slot: 0, EAGAIN, ENOMEM. */
+/*
+ * A process slot and a thread slot: 0, EAGAIN, ENOMEM.  Who is killed between the two
+ * is counted nowhere; so those who are there are told before (reap_expects).
+ */
 static int
 step_in(void)
 {
-	struct proc *p = proc_claim();
-	int error = p == NULL ? EAGAIN : proc_live(p);
+	struct proc *p;
+	int error;
+
+	st_rel(&slot_root->sr_coming, plat_now());
+	ring_all();
+	p = proc_claim();
+	error = p == NULL ? EAGAIN : proc_live(p);
 
 	if (error == ESRCH) {
 		/* It was taken for dead while it was stopped, and the slot is not its any more. */

@@ -101,7 +101,7 @@ next_look(int64_t due)
 	int64_t tick = plat_now() + (int64_t)TICK * NS_PER_MS;
 
 	if (!others && ld_rlx(&head_root->hr_unclosed) == NULL &&
-	    ld_rlx(&head_root->hr_suspect) == NULL)
+	    ld_rlx(&head_root->hr_suspect) == NULL && !reap_expects())
 		return due;
 	return due >= 0 && due < tick ? due : tick;
 }

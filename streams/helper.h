@@ -60,6 +60,8 @@ bool helper_absent(void);
 
 /* reap.c: bury processes that died; how many. */
 int reap_scan(void);
+/* Is there, or may there soon be, an embryo without a maker?  sr_live does not count it. */
+bool reap_expects(void);
 /* Give the slots of p's dead threads free. */
 void bury_threads(struct proc *p);
 

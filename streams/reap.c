@@ -27,6 +27,7 @@
 
 #define IN_HAND 8192 /* bytes: a magazine of small blocks, or a message of two pages */
 #define ORPHAN_NS 1000000000 /* an embryo without a maker is waited for, ns */
+#define COMING_NS 3000000000 /* so long a joiner is expected to have a slot, ns */
 
 /* How many thread slots of p are held by the living, and by the dead. */
 static void
@@ -177,10 +178,29 @@ claim_orphan(struct slot *me, struct proc *p)
 	if (!is_childless(p) && (ld_seq(&p->pr_fork) == FORK_HELD ||
 		    plat_now() - ld_rlx(&since[p->pr_id]) < ORPHAN_NS))
 		return false;
-	faa(&slot_root->sr_live, 1u); /* bury() takes it back */
+	/* First: once it is PROC_DYING, bury() takes it back, whoever comes to that. */
+	faa(&slot_root->sr_live, 1u);
 	if (keep(me, p, keeper, PROC_EMBRYO))
 		return true;
 	fas(&slot_root->sr_live, 1u);
+	return false;
+}
+
+bool
+reap_expects(void)
+{
+	uint32_t top = ld_acq(&slot_root->sr_ptop);
+
+	if (ld_rlx(&slot_root->sr_coming) != 0 &&
+	    plat_now() - ld_rlx(&slot_root->sr_coming) < COMING_NS)
+		return true;
+	for (uint32_t i = 1; i < top; i++) {
+		const struct proc *p = slot_procat(i);
+
+		if (p != NULL && ld_seq(&p->pr_state) == PROC_EMBRYO &&
+		    slot_gone(ld_seq(&p->pr_keeper)))
+			return true;
+	}
 	return false;
 }
 

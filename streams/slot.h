@@ -139,6 +139,7 @@ struct slot_root {
 	uint32_t sr_groups;	/* A  a process group was registered for signals */
 	uint32_t sr_named;	/* C  1: others may join at any time */
 	int64_t sr_looked;	/* A  when a helper last looked for the dead, ns */
+	int64_t sr_coming;	/* A  when somebody last was about to join, ns */
 	size_t sr_leaked;	/* A  bytes given up with threads that died in a call */
 	char *sr_reserve;	/* A  memory set aside for slots */
 	char *sr_reserve_end;	/* C */

@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <ustreams_look.h>
 
 static char dir[64], fifo[80];
 
@@ -206,6 +207,75 @@ START_TEST(an_instance_outlives_the_killed_and_the_next_member_buries_them)
 	ck_assert_int_eq(stat(file, &st), 0);
 	ck_assert_int_eq(st.st_mode & 07777, 0600);
 	run(puts_hello, "/dev/streams/clone/nuls");
+	tidy();
+}
+END_TEST
+
+/* Lives in the instance, asleep, alone. */
+static void
+lingers(void *arg)
+{
+	atomic_int *there = arg;
+	char c;
+	int fd[2];
+
+	NEED(str_pipe(fd) == 0);
+	atomic_store(there, 1);
+	(void)str_read(fd[0], &c, 1);
+}
+
+/* Is killed at its n-th marked point, where there are any; else at any time. */
+static void
+just_comes(void *arg)
+{
+	(void)ustr_tune("crashpoint", *(int *)arg);
+	(void)ustr_tunable("nstrpush");
+	pause();
+}
+
+/* How many the instance has a place for. */
+static unsigned int
+places(void)
+{
+	char fault[USTR_LOOK_FAULT] = "";
+	struct ustr_look *lk = ustr_look_instance("meeting", fault, sizeof(fault));
+	struct ustr_view *v;
+	unsigned int n;
+
+	ck_assert_msg(lk != NULL, "%s", fault);
+	v = ustr_look_take(lk);
+	ck_assert_ptr_nonnull(v);
+	n = v->v_nprocesses;
+	ustr_view_free(v);
+	ustr_look_close(lk);
+	return n;
+}
+
+START_TEST(a_lone_member_sees_to_those_who_were_killed_before_they_were_in)
+{
+	enum { VICTIMS = 30, PATIENCE = 10000, LOOK = 20 };
+	bool points = ustr_tune("crashpoint", 0) == 0;
+	atomic_int *there;
+	pid_t lone;
+
+	prepare();
+	there = shared(sizeof(*there));
+	lone = program(lingers, there);
+	while (!atomic_load(there))
+		usleep(1000);
+	for (int n = 1; n <= VICTIMS; n++) {
+		pid_t pid = program(just_comes, &n);
+
+		usleep(points ? 2000 : (useconds_t)n * 50);
+		kill(pid, SIGKILL);
+		ck_assert_int_eq(ended(pid), SIGKILL);
+		for (int ms = 0; places() > 1; ms += LOOK) {
+			ck_assert_msg(ms < PATIENCE, "victim %d still has its place", n);
+			usleep(LOOK * 1000);
+		}
+	}
+	kill(lone, SIGKILL);
+	ended(lone);
 	tidy();
 }
 END_TEST
@@ -824,6 +894,7 @@ main(void)
 	tcase_add_test(tc, a_member_that_closes_all_descriptors_opens_the_file_again);
 	tcase_add_test(tc, a_file_from_before_a_restart_is_replaced);
 	tcase_add_test(tc, of_many_that_come_at_once_one_makes_the_instance);
+	tcase_add_test(tc, a_lone_member_sees_to_those_who_were_killed_before_they_were_in);
 	tcase_add_test(tc, a_full_instance_of_the_dead_has_room_again);
 	tcase_add_test(tc, a_name_is_chosen_before_the_first_call_only);
 	tcase_add_loop_test(tc, what_only_one_program_can_run_it_runs_for_all, 0, 2 * WAYS);
