@@ -214,6 +214,40 @@ hands_off(struct slot *me, int hand)
 	st_rel(&me->sl_file[hand], NULL);
 }
 
+/*
+ * What has one reference less in a moment.  Closing one file may give up others: what
+ * lies below it.  Then that one is HAND_OUTER, those around it follow by f_next.
+ */
+static void
+parting(struct slot *me, struct file *f)
+{
+	struct file *outer = ld_rlx(&me->sl_file[HAND_OLD]);
+
+	if (unlikely(outer != NULL && outer != f)) {
+		ASSERT(ld_rlx(&outer->f_ref) == 0);
+		outer->f_next = ld_rlx(&me->sl_file[HAND_OUTER]);
+		hands_on(me, HAND_OUTER, outer);
+	}
+	hands_on(me, HAND_OLD, f);
+}
+
+/* It has. */
+static void
+parted(struct slot *me)
+{
+	struct file *outer = ld_rlx(&me->sl_file[HAND_OUTER]);
+
+	if (likely(outer == NULL)) {
+		hands_off(me, HAND_OLD);
+		return;
+	}
+	hands_on(me, HAND_OLD, outer);
+	if (outer->f_next != NULL)
+		hands_on(me, HAND_OUTER, outer->f_next);
+	else
+		hands_off(me, HAND_OUTER);
+}
+
 /* An entry leads to the new one now, or who keeps it (F4); it may be gone already. */
 INLINE void
 hands_settled(struct slot *me)
@@ -356,7 +390,7 @@ unclosed_next(struct slot *me)
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
 	f = head_root->hr_unclosed;
 	if (f != NULL) {
-		hands_on(me, HAND_OLD, f);
+		parting(me, f);
 		st_rlx(&head_root->hr_unclosed, f->f_next);
 	}
 	lock_leave(me, &head_root->hr_lock);
@@ -375,26 +409,41 @@ fd_unclosed(void)
 	for (int n = unclosed_count(me); n > 0 && (f = unclosed_next(me)) != NULL; n--) {
 		if (file_finish(f, false) != 0)
 			unclosed_add(f);
-		hands_off(me, HAND_OLD);
+		parted(me);
 	}
 }
 
-/* One reference less; the last one closes. */
+/* One reference less; the last one closes.  f is in hand until parted(). */
+static void
+rele(struct slot *me, struct file *f, bool drain)
+{
+	ASSERT(ld_rlx(&f->f_ref) > 0);
+	NO_LOCK_HELD();
+	parting(me, f);
+	CRASH_POINT();
+	if (fas(&f->f_ref, 1u) == 1 && file_finish(f, drain) != 0)
+		unclosed_add(f);
+	CRASH_POINT();
+}
+
 void
 fd_rele(struct file *f, bool drain)
 {
 	struct slot *me = slot_tls;
 
-	ASSERT(ld_rlx(&f->f_ref) > 0);
-	NO_LOCK_HELD();
-	hands_on(me, HAND_OLD, f);
-	CRASH_POINT();
-	if (fas(&f->f_ref, 1u) == 1 && file_finish(f, drain) != 0)
-		unclosed_add(f);
-	CRASH_POINT();
+	rele(me, f, drain);
+	parted(me);
+}
+
+void
+fd_putback(struct file *f, bool drain)
+{
+	struct slot *me = slot_tls;
+
+	rele(me, f, drain);
 	if (ld_rlx(&me->sl_file[HAND_NEW]) == f)
 		hands_off(me, HAND_NEW);
-	hands_off(me, HAND_OLD);
+	parted(me);
 }
 
 void
@@ -402,7 +451,7 @@ fd_giveup(struct file *f)
 {
 	ASSERT(ld_rlx(&f->f_ref) > 0);
 	if (f->f_head != NULL) {
-		fd_rele(f, false);
+		fd_putback(f, false);
 		return;
 	}
 	file_free(f);
@@ -431,6 +480,21 @@ void
 fd_inhand(struct file *f)
 {
 	hands_on(slot_tls, HAND_NEW, f);
+}
+
+void
+fd_kept(struct file *f)
+{
+	ASSERT(ld_rlx(&slot_tls->sl_file[HAND_NEW]) == f);
+	faa(&f->f_kept, 1u);
+}
+
+void
+fd_unkept(struct file *f)
+{
+	parting(slot_tls, f);
+	fas(&f->f_kept, 1u);
+	JITTER();
 }
 
 void
@@ -498,10 +562,11 @@ entry_clear(struct proc *p, struct fdent *e)
 	struct file *f = ld_acq(&e->fe_file);
 
 	while (f != NULL) {
-		hands_on(slot_tls, HAND_OLD, f);
+		parting(slot_tls, f);
 		CRASH_POINT();
 		if (cas(&e->fe_file, &f, NULL))
 			break;
+		parted(slot_tls);
 	}
 	CRASH_POINT();
 	if (f != NULL)
@@ -582,14 +647,14 @@ fd_install(struct file *f, int min, bool cloexec)
 	int fd = me != NULL ? reserve(min) : -EBADF, error;
 
 	if (fd < 0) {
-		fd_rele(f, false);
+		fd_putback(f, false);
 		return fd;
 	}
 	error = point(me->sl_pslot, fd, f, cloexec);
 	if (error == 0)
 		return fd;
 	plat_close(fd);
-	fd_rele(f, false);
+	fd_putback(f, false);
 	return -error;
 }
 
@@ -610,13 +675,21 @@ fd_hold_inside(struct slot *me, struct file *f)
 }
 
 int
+fd_kernels(int fd)
+{
+	if (ld_acq(&placeholder) >= 0 && plat_same(fd, &placeholder_id))
+		return EBADF;
+	return fd_foreign(fd);
+}
+
+int
 fd_hold(int fd, struct file **fp)
 {
 	struct call c;
 	int error = call_enter(&c, fd);
 
 	if (error != 0)
-		return error;
+		return error == ENOSTR ? fd_kernels(fd) : error;
 	*fp = c.c_file;
 	if (!fd_hold_inside(c.c_me, c.c_file))
 		error = EBADF;
@@ -648,7 +721,7 @@ fd_dup2(int fd, int to)
 		return -error;
 	me = slot_tls;
 	if (fd == to) {
-		fd_rele(f, false);
+		fd_putback(f, false);
 		return to;
 	}
 	e = to < 0 || to >= plat_maxfd() ? NULL : entry_make(me->sl_pslot, to);
@@ -657,16 +730,16 @@ fd_dup2(int fd, int to)
 	else
 		error = e == NULL ? ENOMEM : have_placeholder();
 	if (error != 0) {
-		fd_rele(f, false);
+		fd_putback(f, false);
 		return -error;
 	}
 	old = entry_clear(me->sl_pslot, e);
 	if (old != NULL)
 		fd_rele(old, true);
-	fd_inhand(f); /* old may be the same file */
+	JITTER();
 	if (plat_dup2(ld_rlx(&placeholder), to) < 0) {
 		error = errno;
-		fd_rele(f, false);
+		fd_putback(f, false);
 		return -error;
 	}
 	error = point(me->sl_pslot, to, f, false);

@@ -43,7 +43,8 @@ struct file {
 	uint32_t f_ref;		/* A  entries in all tables, and f_kept */
 	uint32_t f_flags;	/* A  open(2) flags: access mode, O_NONBLOCK */
 	struct stdata *f_head;	/* C */
-	struct file *f_next;	/* R  on head_root's list of unfinished closes */
+	struct file *f_next;	/* R  on head_root's list of unfinished closes; O while
+				 * it is closed: in whose close, if it is HAND_OUTER */
 	uint64_t f_gen;		/* C  never given twice: the address may be */
 	struct file *f_suspect;	/* R  next on head_root's list of suspects */
 	uint32_t f_closing;	/* O  FILE_*: how far its close has come */
@@ -86,6 +87,11 @@ fd_entry(struct proc *p, int fd)
 	return chunk == NULL ? NULL : &chunk[fd % FD_CHUNK];
 }
 
+/*
+ * fd was no stream: ENOSTR if it is the kernel's, EBADF if it is not open, or still has
+ * the number of a stream that is being closed.
+ */
+int fd_kernels(int fd);
 /* Not a stream of ours: EBADF, or ENOSTR for an open kernel descriptor. */
 int fd_foreign(int fd);
 int call_enter_slow(struct call *c, int fd);
@@ -203,7 +209,14 @@ void fd_thread_ends(struct slot *me);
 int fd_hold(int fd, struct file **fp);
 /* The same for file f, inside its group (after E3); false: it is being closed. */
 bool fd_hold_inside(struct slot *me, struct file *f);
+/* One that something else kept; drain: as an ordinary close. */
 void fd_rele(struct file *f, bool drain);
+/* The one in hand. */
+void fd_putback(struct file *f, bool drain);
+/* Who keeps a reference other than by a descriptor begins to, which is in hand. */
+void fd_kept(struct file *f);
+/* And gives it up: fd_rele follows. */
+void fd_unkept(struct file *f);
 /* A descriptor for f, at least min; takes over one reference: it or -errno. */
 int fd_install(struct file *f, int min, bool cloexec);
 int fd_dup(int fd, int min, bool cloexec);

@@ -62,7 +62,7 @@ attach_add(int fd, const char *path)
 		fd_keep();
 	} else {
 		node_free(nd);
-		fd_rele(f, false);
+		fd_putback(f, false);
 	}
 	return error;
 }

@@ -240,14 +240,15 @@ record(struct stdata *mux, struct file *f, bool persist)
 		heap_free(lk, sizeof(*lk));
 		return NULL;
 	}
-	faa(&f->f_kept, 1u);
+	fd_kept(f);
 	lk->lk_kept = true;
 	return lk;
 }
 
 /*
- * What a record owns but its reference to the file.  Each is forgotten before it is
- * given back: who is killed in between gives it up, and nobody gives it back twice.
+ * What a record owns but its reference to the file, which is in hand afterwards.  Each
+ * is forgotten before it is given back: who is killed in between gives it up, and
+ * nobody gives it back twice.
  */
 static void
 drop_parts(struct link *lk)
@@ -262,9 +263,8 @@ drop_parts(struct link *lk)
 	st_rel(&lk->lk_held, false);
 	CRASH_POINT();
 	registry_unperims(lk->lk_mux, pair);
-	IMPLY(kept, ld_rlx(&lk->lk_file->f_kept) > 0);
 	if (kept)
-		fas(&lk->lk_file->f_kept, 1u);
+		fd_unkept(lk->lk_file);
 	if (held)
 		registry_rele(lk->lk_mux);
 }
@@ -483,7 +483,7 @@ link_fd(struct call *c, int fd, bool persist, int *rval)
 	if (ld_rlx(&me->sl_home) != NULL)
 		plumb_exit(me);
 	c->c_group = NULL;
-	fd_rele(f, true);
+	fd_putback(f, true);
 	return error;
 }
 

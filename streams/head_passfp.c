@@ -27,7 +27,7 @@ message_for(int fd, const struct stdata *sd, mblk_t **mpp)
 		return passfp_make(NULL, fd, mpp);
 	error = f->f_head == sd ? EINVAL : passfp_make(f, -1, mpp);
 	if (error != 0)
-		fd_rele(f, false);
+		fd_putback(f, false);
 	else
 		fd_keep();
 	return error;

@@ -330,9 +330,12 @@ salvage_thread(const struct slot *s, struct proc *p)
 		group_suspect(home, false);
 	if (visiting != NULL)
 		group_suspect(visiting, false);
-	for (int i = 0; i < HANDS; i++)
+	for (int i = 0; i < HAND_OUTER; i++)
 		if (ld_acq(&s->sl_file[i]) != NULL)
 			suspect_add(s->sl_file[i], s->sl_filegen[i]); /* F2 */
+	/* The others whose closes it was in: nobody else has them. */
+	for (struct file *f = s->sl_file[HAND_OUTER]; f != NULL; f = f->f_next)
+		suspect_add(f, f->f_gen);
 }
 
 void

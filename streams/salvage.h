@@ -34,7 +34,9 @@
  * Condemned (SD_DAMAGED): every call gives EIO, for ever; the other end of a
  * pipe is hung up.  Closing works as ever.
  *
- *   F1 a thread names the file whose references it changes (sl_file)
+ *   F1 a thread names the file whose references it changes (sl_file): from before
+ *      it counts one until something else keeps it, and from before that keeps it
+ *      no more until it is counted off
  *   F2 it died: the file is suspected of one reference too many
  *   F3 no entry of any table leads to it and no thread names it, yet it is not
  *      freed: its stream is condemned, so that the other end is told.  A reference

@@ -49,8 +49,11 @@ struct magpair {
 
 struct file;
 
-/* A reference that no entry holds yet, and one that no entry holds any more. */
-enum { HAND_NEW, HAND_OLD, HANDS };
+/*
+ * A reference that no entry holds yet, one that no entry holds any more, and a file
+ * in the middle of whose close that one is given up (fd.c).
+ */
+enum { HAND_NEW, HAND_OLD, HAND_OUTER, HANDS };
 
 struct slot {
 	/* Line 0: what others look at. */

@@ -80,6 +80,15 @@ unfinished(const struct file *f)
 	return at != NULL;
 }
 
+static bool
+in_hand(const struct slot *s, const struct file *f)
+{
+	for (int i = 0; i < HANDS; i++)
+		if (ld_seq(&s->sl_file[i]) == f)
+			return true;
+	return false;
+}
+
 /*
  * Does any entry, a link, or the hands of a living thread, lead to f?  Entries are
  * looked at before hands: a reference that is dropped goes that way, and one that
@@ -103,9 +112,8 @@ led_to(const struct file *f)
 	for (uint32_t i = 1; i < top; i++) {
 		const struct slot *s = slot_at(i);
 
-		if (s != NULL &&
-		    (ld_seq(&s->sl_file[HAND_NEW]) == f || ld_seq(&s->sl_file[HAND_OLD]) == f) &&
-		    ld_acq(&s->sl_state) != SLOT_FREE && !slot_gone(ld_acq(&s->sl_key)))
+		if (s != NULL && in_hand(s, f) && ld_acq(&s->sl_state) != SLOT_FREE &&
+		    !slot_gone(ld_acq(&s->sl_key)))
 			return true;
 	}
 	return ld_seq(suspect_moved(f)) != moved;

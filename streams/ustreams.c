@@ -472,6 +472,8 @@ str_dup(int fd)
 	struct call c;
 	int error = call_enter(&c, fd);
 
+	if (error == ENOSTR)
+		error = fd_kernels(fd);
 	if (error != 0)
 		return error == ENOSTR ? dup(fd) : fail(error);
 	call_leave(&c);
@@ -486,6 +488,8 @@ str_dup2(int fd, int to)
 	struct fdent *e;
 	int error = call_enter(&c, fd);
 
+	if (error == ENOSTR)
+		error = fd_kernels(fd);
 	if (error != 0 && error != ENOSTR)
 		return fail(error);
 	if (error == 0) {
