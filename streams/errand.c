@@ -165,18 +165,23 @@ static bool
 run_group(struct slot *me, struct group *g)
 {
 	struct look lk;
+	bool ran = false;
 
 	plumb_into(me, g);
 	for (int i = 0; i < LOOKS; i++) {
 		look_around(me, ld_rlx(&me->sl_home), &lk);
 		if (lk.lk_n == 0)
 			break;
+		ran = true;
 		for (int k = 0; k < lk.lk_n; k++)
 			perim_kick(me, lk.lk_perim[k]);
 		plat_yield(); /* a perimeter that is held, its holder runs */
 	}
 	ASSERT(lk.lk_n <= KICKS);
-	plumb_exit(me);
+	if (ran)
+		plumb_exit(me);
+	else
+		plumb_looked(me);
 	return lk.lk_n == 0 && !lk.lk_others;
 }
 

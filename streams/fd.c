@@ -2,6 +2,7 @@
 /* fd.c: the descriptor table; entering and sleeping; labels as in fd.h. */
 #include "fd.h"
 #include "head_fifo.h"
+#include "head_trace.h"
 #include "heap.h"
 #include "head_sig.h"
 #include "helper.h"
@@ -255,6 +256,7 @@ hands_settled(struct slot *me)
 	ASSERT(ld_rlx(&me->sl_file[HAND_NEW]) != NULL);
 	(void)faa(suspect_moved(ld_rlx(&me->sl_file[HAND_NEW])), 1u);
 	hands_off(me, HAND_NEW);
+	htrace_found(me);
 }
 
 /* ---- the table --------------------------------------------------------------------- */

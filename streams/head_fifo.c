@@ -2,6 +2,7 @@
 /* head_fifo.c: opening and leaving FIFOs; labels as in head_fifo.h. */
 #include "head_fifo.h"
 #include "head_sig.h"
+#include "head_trace.h"
 #include "helper.h"
 
 #include <poll.h>
@@ -167,6 +168,7 @@ hold(struct slot *me, const struct plat_path *pp, int oflag, struct file *f)
 		} else if (nd != NULL || fresh != NULL) {
 			if (nd == NULL) {
 				node_add(nd = fresh);
+				htrace_found(me);
 				fresh = NULL;
 			}
 			head_settle(nd->nd_head);

@@ -9,7 +9,7 @@ void
 number_leave(struct slot *me)
 {
 	ASSERT(ld_rlx(&me->sl_home) != NULL);
-	st_rel(&me->sl_home, NULL);
+	plumb_looked(me);
 }
 
 /* E1..E3 for entry e of any process: the file, inside the group; or NULL and outside. */

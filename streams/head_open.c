@@ -13,6 +13,7 @@
 #include "autopush.h"
 #include "head_attach.h"
 #include "head_fifo.h"
+#include "head_trace.h"
 
 #include <string.h>
 #include <sys/ddi.h>
@@ -98,6 +99,7 @@ enlist(struct slot *me, struct regent *re, struct stdata *sd, bool clone)
 	if (ok) {
 		sd->sd_nextopen = re->re_open;
 		st_rel(&re->re_open, sd); /* whole: its opener may be killed here */
+		htrace_found(me);
 	}
 	lock_leave(me, &registry->rg_lock);
 	return ok;

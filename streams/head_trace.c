@@ -110,6 +110,21 @@ set_queues(struct stdata *sd, const struct trace *t)
 
 /* ---- rings ---------------------------------------------------------------------------- */
 
+/* Invariant 6. */
+static void
+in_hand(size_t bytes)
+{
+	st_rel(&slot_tls->sl_rings, ld_rlx(&slot_tls->sl_rings) + bytes);
+}
+
+static void
+out_of_hand(size_t bytes)
+{
+	size_t had = ld_rlx(&slot_tls->sl_rings);
+
+	st_rel(&slot_tls->sl_rings, had > bytes ? had - bytes : 0);
+}
+
 static struct trace *
 ring_make(uint32_t id, unsigned int records)
 {
@@ -119,18 +134,25 @@ ring_make(uint32_t id, unsigned int records)
 	while (n < records)
 		n *= 2;
 	ASSERT(n <= TRACE_MAX);
+	in_hand(trace_size(n));
 	t = heap_zalloc(trace_size(n));
 	if (t != NULL)
 		trace_init(t, id, n);
+	else
+		out_of_hand(trace_size(n));
 	return t;
 }
 
+/* Nothing leads to it: it is in hand. */
 static void
 ring_free(struct trace *t)
 {
+	size_t size = trace_size(t->tr_records);
+
 	ASSERT(ld_acq(&t->tr_magic) == TRACE_MAGIC); /* once */
 	st_rel(&t->tr_magic, (uint64_t)0);
-	heap_free(t, trace_size(t->tr_records));
+	heap_free(t, size);
+	out_of_hand(size);
 }
 
 /* By whom a ring is wanted: not counted is a program whose stream is gone. */
@@ -159,6 +181,7 @@ list_out(struct trace *t)
 	struct trace **at = &trace_root->tt_first;
 
 	LOCK_HELD(&trace_root->tt_lock);
+	in_hand(trace_size(t->tr_records));
 	while (*at != NULL && *at != t)
 		at = &(*at)->tr_link;
 	if (*at == t)
@@ -307,6 +330,21 @@ htrace_gone(struct stdata *sd)
 	} while (t != NULL);
 }
 
+size_t
+htrace_bytes(struct slot *me, const struct stdata *sd)
+{
+	size_t sum = 0;
+
+	if (likely(ld_acq(&trace_root->tt_first) == NULL))
+		return 0;
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	for (const struct trace *t = trace_root->tt_first; t != NULL; t = t->tr_link)
+		if (t->tr_stream == sd->sd_id)
+			sum += trace_size(t->tr_records);
+	lock_leave(me, &trace_root->tt_lock);
+	return sum;
+}
+
 /* ---- who wants it no longer ----------------------------------------------------------------------- */
 
 static bool
@@ -392,6 +430,7 @@ free_retired(struct slot *me)
 		}
 		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
 		list_in(t);
+		out_of_hand(trace_size(t->tr_records));
 		lock_leave(me, &trace_root->tt_lock);
 	}
 }
@@ -500,20 +539,23 @@ static int
 record(struct slot *me, unsigned int id, unsigned int records, uint64_t tapper,
 	struct trace **tp, int *entry)
 {
+	struct trace *fresh;
 	struct stdata *sd;
 	int error;
 
 	ASSERT(ld_rlx(&me->sl_home) == NULL);
 	/* Made beforehand: clearing a large one takes long. */
-	*tp = ring_make(id, records);
-	if (*tp == NULL)
+	fresh = *tp = ring_make(id, records);
+	if (fresh == NULL)
 		return ENOMEM;
 	sd = number_enter(me, id, NULL);
 	if (sd == NULL) {
-		ring_free(*tp);
+		ring_free(fresh);
 		return ENOENT;
 	}
 	error = on(me, sd, tapper, tp, entry);
+	if (*tp == fresh)
+		out_of_hand(trace_size(fresh->tr_records)); /* it is the stream's */
 	number_leave(me);
 	return error;
 }

@@ -44,6 +44,8 @@
  *   again, on or off, as a whole.
  * invariant 5: while there is a ring that is on and not wanted, or retired, tt_unwanted
  *   is set, and each helper looks at them (htrace_tidy).
+ * invariant 6: a ring that is not listed, or whose stream nobody would find, is counted
+ *   in sl_rings of who makes or frees it, so that it is counted as leaked with him.
  */
 #ifndef STREAMS_HEAD_TRACE_H
 #define STREAMS_HEAD_TRACE_H
@@ -57,6 +59,17 @@ void htrace_equip(void);	/* each process: the recorder's procedures */
 void htrace_born(struct stdata *sd);
 /* sd is about to be freed. */
 void htrace_gone(struct stdata *sd);
+/* Bytes of its ring, which goes on being there when sd is given up. */
+size_t htrace_bytes(struct slot *me, const struct stdata *sd);
+/*
+ * What the calling thread has made is found by others now, should it be killed: the
+ * streams' rings with them (sl_rings).
+ */
+INLINE void
+htrace_found(struct slot *me)
+{
+	st_rlx(&me->sl_rings, (size_t)0);
+}
 /* Under plumb_lock: sd is no longer, or not yet, one end of a pipe. */
 void htrace_parted(struct stdata *sd);
 /* Process p is dead, or ends: its taps are closed.  From outside all groups. */

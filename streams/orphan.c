@@ -49,7 +49,7 @@ look_through(struct slot *me, struct group *g)
 	for (queue_t *hrq = g->g_heads; hrq != NULL; hrq = hrq->q_gnext)
 		look_at(hrq->q_stream);
 	lock_leave(me, &plumb_root->pl_lock);
-	plumb_exit(me);
+	plumb_looked(me);
 }
 
 void

@@ -92,6 +92,17 @@ plumb_exit(struct slot *me)
 }
 
 /*
+ * P3 for who only looked, and enabled nothing: what others enabled they serve
+ * themselves.  Taking a queue away from them to serve it, he would have them return
+ * before their messages have come where they find them.
+ */
+INLINE void
+plumb_looked(struct slot *me)
+{
+	st_rel(&me->sl_home, NULL);
+}
+
+/*
  * Name a second group, if it is one: refused while a writer is in, or when
  * this thread already visits another.  unvisit takes what visit returned.
  */

@@ -4,6 +4,7 @@
 #include "arena.h"
 #include "cache.h"
 #include "callout.h"
+#include "head_trace.h"
 #include "heap.h"
 #include "msg.h"
 #include "suspect.h"
@@ -75,7 +76,7 @@ queue_bytes(struct slot *me, queue_t *q)
 void
 salvage_abandon(struct slot *me, struct stdata *sd, bool unread)
 {
-	size_t sum = sizeof(*sd);
+	size_t sum = sizeof(*sd) + htrace_bytes(me, sd);
 
 	for (queue_t *q = head_wq(sd); q != NULL && q->q_stream == sd; q = q->q_next) {
 		sum += 2 * sizeof(*q);

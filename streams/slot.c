@@ -139,6 +139,7 @@ begin(struct slot *s, struct proc *p)
 	st_rel(&s->sl_key, next_key(s));
 	st_rlx(&s->sl_sleep, 0u);
 	st_rlx(&s->sl_fd, -1);
+	st_rlx(&s->sl_rings, (size_t)0);
 }
 
 void

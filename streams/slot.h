@@ -73,6 +73,7 @@ struct slot {
 	struct perim *sl_later;	/* O  perimeters to drain once outside */
 	struct file *sl_file[HANDS]; /* O  files whose references this thread changes */
 	uint64_t sl_filegen[HANDS]; /* O  their f_gen: the address may be used again */
+	size_t sl_rings;	/* O  bytes of recorder's rings that nothing leads to yet */
 	int sl_fd;		/* O  descriptor of the last call, or -1 */
 	uint32_t sl_after;	/* A  AFTER_*: what to do once outside */
 	uint32_t sl_nheld;	/* O  locks held, debug level 2 */

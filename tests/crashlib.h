@@ -39,6 +39,7 @@ struct scenario {
 	bool s_poor;
 	/* It does something else each time, and so many in a row may find no new point. */
 	int s_turns;
+	bool s_opens; /* streams: once more with each of them recorded from its start */
 	/* Made before: what those who live on share with the victim. */
 	void (*s_stand)(void);
 	/* Look at it, and away with it; true: messages still flow. */

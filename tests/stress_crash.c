@@ -8,7 +8,8 @@
  *
  * After each death nobody may be stuck: the streams that the dead process used
  * work or say EIO or hang-up, others do as if nothing had happened, everything
- * can be closed, and the memory that is not given back is counted.
+ * can be closed, and the memory that is not given back is counted.  At the end once
+ * more with each stream recorded from its start: whoever opens it dies with its ring.
  *
  * USTR_STRESS_STEP: only every so-manieth point (7); USTR_STRESS_SCENARIO: only
  * the one of that name; USTR_STRESS_SITES: a file to which is added where victims
@@ -19,7 +20,7 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { SLACK = 256 * 1024, STUCK_MS = 20000, NEW = -1, QUIET = 3, POOR = 6 };
+enum { SLACK = 256 * 1024, STUCK_MS = 20000, NEW = -1, QUIET = 3, POOR = 6, RECORDS = 64 };
 
 /* The victim of point n: true if it reached its end. */
 static bool
@@ -170,17 +171,32 @@ is_wanted(const struct scenario *s, bool poor)
 }
 
 static void
-run(bool poor)
+all_deaths(bool poor, bool recorded, const int other[2])
 {
 	const char *step = getenv("USTR_STRESS_STEP");
+
+	for (size_t i = 0; i < SCENARIOS; i++) {
+		const struct scenario *s = &crash_scenarios[i];
+
+		for (int sole = 0; sole < 2 && is_wanted(s, poor) && (!recorded || s->s_opens); sole++)
+			deaths(s, sole, step != NULL ? atol(step) : 7, other);
+	}
+}
+
+static void
+run(bool poor)
+{
 	int other[2];
 
 	crash_begin();
 	MUST(str_pipe(other));
 	crash_nonblock(other);
-	for (size_t i = 0; i < SCENARIOS; i++)
-		for (int sole = 0; sole < 2 && is_wanted(&crash_scenarios[i], poor); sole++)
-			deaths(&crash_scenarios[i], sole, step != NULL ? atol(step) : 7, other);
+	all_deaths(poor, false, other);
+	if (poor)
+		return;
+	printf("stress_crash: with every stream recorded:\n");
+	MUST(ustr_tune("trace", RECORDS));
+	all_deaths(poor, true, other);
 }
 
 /*
