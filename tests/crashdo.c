@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <sys/ddi.h>
 #include <sys/log.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/sad.h>
 #include <sys/stat.h>
@@ -254,7 +253,8 @@ exchange(const int fd[2])
 	putpmsg(fd[0], NULL, &data, 2, MSG_BAND);
 	while (str_write(fd[0], buf, 500) > 0)
 		;
-	while (getpmsg(fd[1], &ctl, &data, &band, &flags) >= 0) {
+	/* up to the end of file, which can be read again and again */
+	while (getpmsg(fd[1], &ctl, &data, &band, &flags) >= 0 && (ctl.len > 0 || data.len > 0)) {
 		band = 0;
 		flags = MSG_ANY;
 	}
@@ -369,10 +369,9 @@ static void
 taking_over(const int fd[2])
 {
 	static unsigned int n;
-	pid_t pid = crash_strict ? -1 : fork();
+	pid_t pid = crash_strict ? -1 : stress_fork();
 
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ustr_tune("crashpoint", MERGE_FIRST + (long)(n % MERGE_POINTS));
 		merging(fd);
 		_exit(0);
@@ -652,10 +651,9 @@ burying(const int fd[2])
 	static const struct scenario does[] = {{.s_do = plumbing}, {.s_do = exchange}};
 	static unsigned int n;
 	int status = 0;
-	pid_t pid = fork();
+	pid_t pid = stress_fork();
 
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		ustr_tune("crashpoint", 3 + (long)(n * 7 % 90));
 		does[n % 2].s_do(fd);
 		ustr_tune("crashpoint", 0);

@@ -10,7 +10,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/ddi.h>
-#include <sys/prctl.h>
 #include <sys/stream.h>
 #include <sys/time.h>
 #include <sys/wait.h>
@@ -26,19 +25,6 @@ tried(long r, const char *call, int line)
 }
 
 /* ---- families ------------------------------------------------------------------- */
-
-/* A child that does not outlive its maker. */
-static pid_t
-child(void)
-{
-	pid_t pid;
-
-	fflush(NULL);
-	pid = fork();
-	if (pid == 0)
-		prctl(PR_SET_PDEATHSIG, SIGKILL);
-	return pid;
-}
 
 /* It may be killed, by itself or us; another end is a fault, also of who waits. */
 static void
@@ -252,7 +238,7 @@ crash_foreign(const int fd[2])
 		return;
 	foreign_init = (struct qinit){
 	    foreign_put, NULL, foreign_open, own_close, NULL, &own_info, NULL};
-	pid = child();
+	pid = stress_fork();
 	if (pid == 0)
 		run_for_others(fd, &r);
 	ropes_side(&r, false);
@@ -523,7 +509,7 @@ crash_looking(const int fd[2])
 void
 crash_daemon(const int fd[2])
 {
-	pid_t pid = child();
+	pid_t pid = stress_fork();
 	int own[2];
 
 	(void)fd;
@@ -546,7 +532,7 @@ crash_stopped(const int fd[2])
 	pid_t pid;
 
 	T(str_ioctl(fd[0], I_PUSH, "crashtel"));
-	pid = child();
+	pid = stress_fork();
 	if (pid == 0) {
 		tell(fd[0], STOP);
 		_exit(0);
@@ -627,7 +613,7 @@ forks(const int fd[2])
 static void
 bury(void (*what)(const int *), const int fd[2], long k)
 {
-	pid_t pid = child();
+	pid_t pid = stress_fork();
 
 	if (pid == 0) {
 		crash_strict = false;

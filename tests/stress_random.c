@@ -16,7 +16,6 @@
 #include "crashlib.h"
 
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
 enum { SLACK = 1024 * 1024, WARM = 50 };
@@ -86,7 +85,6 @@ many(const int fd[2])
 _Noreturn static void
 victim(const int fd[2], bool sole, bool threads)
 {
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (sole)
 		str_close(fd[1]);
 	if (threads)
@@ -158,7 +156,7 @@ round_of(long n, int other[2], long *alive, long *slow)
 	MUST(str_ioctl(fd[0], I_PUSH, "crashq"));
 	MUST(str_ioctl(fd[1], I_SRDOPT, RMSGD | RPROTDIS));
 	crash_nonblock(fd);
-	pid = (pid_t)MUST(fork());
+	pid = (pid_t)MUST(stress_fork());
 	if (pid == 0)
 		victim(fd, sole, threads);
 	if (sole) {

@@ -21,6 +21,21 @@ stress_now(void)
 	return ts.tv_sec * 1000L + ts.tv_nsec / 1000000;
 }
 
+pid_t
+stress_fork(void)
+{
+	pid_t maker = getpid(), pid;
+
+	fflush(NULL);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (getppid() != maker)
+			_exit(1); /* it died before that */
+	}
+	return pid;
+}
+
 void
 stress_sleep(int ms)
 {

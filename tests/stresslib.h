@@ -28,6 +28,8 @@
 
 long stress_now(void);
 void stress_sleep(int ms);
+/* fork(2), of a child that does not outlive its maker. */
+pid_t stress_fork(void);
 
 /* Milliseconds to run (of so many seconds by default), and messages to send. */
 long stress_ms(void);
