@@ -373,6 +373,23 @@ kill -INT $pid
 ended $pid
 is 130 "$got" "SIGINT while waiting"
 
+# Who was stopped himself, as by Ctrl-Z, has not waited for the other one meanwhile.
+"$strperf" read -I zed -k '' fifo >stopped.out 2>stopped.err &
+stopped=$!
+pids="$pids $stopped"
+soon grep -qs waiting stopped.err
+other write -I zed -k '' -w 2 -n 2000000 fifo
+sleep 0.2
+kill -STOP $stopped
+sleep 0.2
+kill -STOP $pid
+sleep 2.5
+kill -CONT $pid $stopped
+ended $pid
+is 0 "$got" "a stopped writer goes on"
+ended $stopped
+is 0 "$got" "the reader of a stopped writer"
+
 # A small arena: slower, and nothing lost.
 USTREAMS_ARENA=3M other read -I small -k '' fifo
 USTREAMS_ARENA=3M run write -I small -k '' -n 2000 -s 65536 fifo

@@ -166,6 +166,16 @@ ends_nap(struct ends *e, int fd, short events, int64_t until)
 		e->interrupted = true;
 }
 
+void
+ends_patience(struct ends *e, int64_t now, int64_t *since)
+{
+	int64_t gap = e->patient != 0 ? now - e->patient : 0;
+
+	if (gap > ENDS_STOPPED)
+		*since = *since + gap < now ? *since + gap : now;
+	e->patient = now;
+}
+
 /* What keeps the other side from being there; NULL: it cannot be helped by waiting. */
 static const char *
 awaited(const struct ends *e, int error)
@@ -258,7 +268,7 @@ open_side(struct ends *e, int side)
 static int
 open_waiting(struct ends *e, int side)
 {
-	int64_t until = intr_now() + (int64_t)(e->own.wait * 1e9);
+	int64_t since = intr_now(), now;
 	bool said = false;
 	int error;
 
@@ -272,7 +282,9 @@ open_waiting(struct ends *e, int side)
 		if (!said)
 			complain("%s: waiting for %s at %s", e->command, what, e->n.name);
 		said = true;
-		if (e->own.wait > 0 && intr_now() >= until) {
+		now = intr_now();
+		ends_patience(e, now, &since);
+		if (e->own.wait > 0 && now - since >= (int64_t)(e->own.wait * 1e9)) {
 			complain("%s: nobody came to %s within %g s", e->command,
 			    e->n.name, e->own.wait);
 			return EXIT_WENT;

@@ -30,6 +30,7 @@
 
 #define ENDS_NAP 50	    /* ms */
 #define ENDS_GRACE 80000000 /* ns */
+#define ENDS_STOPPED 1000000000 /* ns: so long no nap is, but by being stopped */
 
 struct ends_options {
 	size_t size;	   /* bytes of a message */
@@ -56,6 +57,7 @@ struct ends {
 	struct ends_pace pace;
 	struct report report;
 	bool interrupted;
+	int64_t patient;   /* when ends_patience() was last asked; 0: never */
 	char went[256];	   /* who went and how, or "" */
 };
 
@@ -79,6 +81,11 @@ int64_t ends_tick(struct ends *e, uint64_t messages, uint64_t bytes);
 double ends_finish(struct ends *e, uint64_t messages, uint64_t bytes, int64_t at);
 /* Poll the stream up to ENDS_NAP or until a time; sets interrupted. */
 void ends_nap(struct ends *e, int fd, short events, int64_t until);
+/*
+ * Asked in each turn of a wait that began at *since: moves *since on by what this
+ * program did not see of it, as it was stopped itself (Ctrl-Z) and has not waited.
+ */
+void ends_patience(struct ends *e, int64_t now, int64_t *since);
 /* Send a control part: 0, or an errno. */
 int ends_say(int fd, const struct wire *m);
 /* The FIFO that answers come from, with its minor number, or go to; -1: none. */

@@ -292,6 +292,7 @@ rest(struct read *x, int error)
 	}
 	now = x->n > 0 ? ends_tick(&x->e, x->all.messages, x->all.bytes) : intr_now();
 	mourn(x, now);
+	ends_patience(&x->e, now, &x->came);
 	return !complete(x, now) && expect(x, now);
 }
 

@@ -116,6 +116,7 @@ wait_for_room(struct write *x, int64_t until)
 
 	ends_nap(&x->e, x->e.n.out, POLLOUT, until);
 	now = intr_now();
+	ends_patience(&x->e, now, &x->progress);
 	if (x->e.own.wait > 0 && now - x->progress > (int64_t)(x->e.own.wait * 1e9)) {
 		char why[64];
 
@@ -239,9 +240,12 @@ send_all(struct write *x)
 
 /* Whether the totals may still come; else why not. */
 static bool
-may_come(struct write *x, int64_t sent)
+may_come(struct write *x, int64_t *sent)
 {
-	int64_t waited = intr_now() - sent;
+	int64_t now = intr_now(), waited;
+
+	ends_patience(&x->e, now, sent);
+	waited = now - *sent;
 
 	if (x->told || x->e.interrupted || x->answers == -1)
 		return false;
@@ -259,7 +263,7 @@ await_totals(struct write *x)
 {
 	int64_t sent = intr_now();
 
-	while (may_come(x, sent))
+	while (may_come(x, &sent))
 		if (!hear(x)) /* an end that nobody has opened yet is always ready */
 			ends_nap(&x->e, x->reader != 0 ? x->answers : -1, POLLIN,
 			    intr_now() + 10000000);
