@@ -334,9 +334,9 @@ refused 'at which name\?; legal: strperf write' "no name"
 run read a b
 refused 'one name at a time' "two names"
 run write -s 0 fifo
-refused "size: '0' is not legal; legal: 1 to 1048576" "--size 0"
+refused "size: '0' is not legal; legal: 1 to 262144 bytes" "--size 0"
 run write -s 300000 fifo
-refused 'more than a message may have here; legal: 1 to 262144' "--size 300000"
+refused "size: '300000' is not legal; legal: 1 to 262144 bytes" "--size 300000"
 run read --size 5 fifo
 refused 'no such option; legal' "--size of the reader"
 run write --writers 2 fifo
