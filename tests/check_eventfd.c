@@ -225,8 +225,12 @@ static int
 reported(int ep, int ms)
 {
 	struct epoll_event ev;
-	int n = epoll_wait(ep, &ev, 1, ms);
+	int n;
 
+	/* Unlike poll it is interrupted also by a stop of the process. */
+	do
+		n = epoll_wait(ep, &ev, 1, ms);
+	while (n == -1 && errno == EINTR);
 	return n == 1 ? ev.data.fd : -1;
 }
 
