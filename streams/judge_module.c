@@ -20,8 +20,9 @@ conf_of(const struct regent *re)
 
 static bool kept(const void *p, int conf, int kind);
 
+/* A field of a structure of that kind. */
 static bool
-field_sound(const void *at, unsigned int what, int conf)
+field_sound(const void *at, unsigned int what, int conf, int kind)
 {
 	const void *p;
 
@@ -31,6 +32,8 @@ field_sound(const void *at, unsigned int what, int conf)
 		return judge_leftover(p);
 	case KEEP_MSG:
 		return judge_msg(p);
+	case KEEP_NEXT:
+		return kept(p, conf, kind);
 	case KEEP_PAIRS:
 		return kept(p, conf, KEEP_OF_PAIR);
 	default:
@@ -39,10 +42,11 @@ field_sound(const void *at, unsigned int what, int conf)
 }
 
 static bool
-fields_sound(const void *p, const struct keeps *k, int conf)
+fields_sound(const void *p, const struct keeps *k, int conf, int kind)
 {
 	for (int i = 0; i < KEEP_FIELDS && k->k_field[i].k_what != KEEP_NOTHING; i++)
-		if (!field_sound((const char *)p + k->k_field[i].k_at, k->k_field[i].k_what, conf))
+		if (!field_sound((const char *)p + k->k_field[i].k_at, k->k_field[i].k_what, conf,
+			kind))
 			return false;
 	return true;
 }
@@ -57,7 +61,7 @@ kept(const void *p, int conf, int kind)
 	if (p == NULL)
 		return true;
 	return claim_share(p, k->k_size, CL_KEPT + conf * KEEP_KINDS + kind, &fresh) &&
-		(!fresh || fields_sound(p, k, conf));
+		(!fresh || fields_sound(p, k, conf, kind));
 }
 
 bool
@@ -71,10 +75,58 @@ judge_kept(const struct regent *re, const queue_t *rq, bool lower)
 		(rq->q_ptr != NULL || lower || !(rq->q_flag & QPROCS));
 }
 
+/* ---- lists ----------------------------------------------------------------------- */
+
+static const void *
+pointer_at(const void *p, unsigned int at)
+{
+	const void *to;
+
+	memcpy(&to, (const char *)p + at, sizeof(to));
+	return to;
+}
+
+/* Does the list come to an end?  Every structure on it is judged; they are of kind k. */
+static bool
+list_ends(const void *first, const struct keeps *k)
+{
+	const void *slow = first, *p = first;
+	unsigned int at;
+	int i = 0;
+
+	while (i < KEEP_FIELDS && k->k_field[i].k_what != KEEP_NEXT)
+		i++;
+	if (i == KEEP_FIELDS)
+		return true; /* they are on none */
+	at = k->k_field[i].k_at;
+	/* p goes two steps for each of slow's: it meets it in a circle. */
+	while (p != NULL && (p = pointer_at(p, at)) != NULL) {
+		p = pointer_at(p, at);
+		slow = pointer_at(slow, at);
+		if (p == slow)
+			return p == NULL;
+	}
+	return true;
+}
+
 bool
 judge_state(const struct regent *re)
 {
 	int conf = conf_of(re);
+	const struct keeps *k;
 
-	return conf < 0 || fields_sound(re->re_state, &conf_table[conf].cf_keeps[KEEP_STATE], conf);
+	if (conf < 0)
+		return true;
+	k = conf_table[conf].cf_keeps;
+	if (!fields_sound(re->re_state, &k[KEEP_STATE], conf, KEEP_STATE))
+		return false;
+	for (int i = 0; i < KEEP_FIELDS; i++) {
+		unsigned int what = k[KEEP_STATE].k_field[i].k_what;
+
+		if ((what == KEEP_PAIRS || what == KEEP_LOWERS) &&
+		    !list_ends(pointer_at(re->re_state, k[KEEP_STATE].k_field[i].k_at),
+			&k[what == KEEP_PAIRS ? KEEP_OF_PAIR : KEEP_OF_LOWER]))
+			return false;
+	}
+	return true;
 }

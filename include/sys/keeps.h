@@ -12,8 +12,11 @@
 
 #include <stddef.h>
 
-/* What a pointer leads to, if it is not NULL; one to a queue never is. */
-enum { KEEP_NOTHING, KEEP_QUEUE, KEEP_MSG, KEEP_PAIRS, KEEP_LOWERS };
+/*
+ * What a pointer leads to, if it is not NULL; one to a queue never is.  KEEP_NEXT: the next
+ * of its kind, of a list that begins in the state.
+ */
+enum { KEEP_NOTHING, KEEP_QUEUE, KEEP_MSG, KEEP_PAIRS, KEEP_LOWERS, KEEP_NEXT };
 
 #define KEEP_FIELDS 6
 
