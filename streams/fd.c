@@ -336,6 +336,15 @@ file_finish(struct file *f, bool drain)
 	return 0;
 }
 
+void
+fd_scrap(struct file *f)
+{
+	ASSERT(f->f_closing == FILE_QUIET || f->f_closing == FILE_GONE);
+	parting(slot_tls, f);
+	file_free(f);
+	parted(slot_tls);
+}
+
 /* At the end: whatever can be closed comes before what was just tried in vain. */
 static void
 unclosed_add(struct file *f)

@@ -225,6 +225,8 @@ int fd_dup2(int fd, int to);
 int fd_close(int fd, bool drain);
 /* Go on with the closes that stopped threads held up, or that need this process's code. */
 void fd_unclosed(void);
+/* f is closed, but for its memory: who closed it was killed. */
+void fd_scrap(struct file *f);
 /* Leave a stream to them that no file refers to any more; false: no memory. */
 bool fd_closelater(struct stdata *sd);
 /* A descriptor of this process that leads to sd, or -1; from outside. */

@@ -157,12 +157,15 @@ suspect_resolve(struct slot *me)
 			continue; /* he goes on with it */
 		if (attach_holds(f))
 			continue; /* a path leads to it */
-		faa(&slot_root->sr_leaked, sizeof(*f));
-		if (f->f_head == NULL)
-			adopt_streams(me);
-		/* Its stream was not waiting for it, or never had it. */
-		if ((closing != FILE_OPEN && closing != FILE_LAST) || f->f_head == NULL)
+		if (closing == FILE_QUIET || closing == FILE_GONE) {
+			fd_scrap(f); /* its stream was not waiting for it */
 			continue;
+		}
+		faa(&slot_root->sr_leaked, sizeof(*f));
+		if (f->f_head == NULL) {
+			adopt_streams(me);
+			continue;
+		}
 		if (fifo_counts(f)) {
 			fifo_leave(f); /* all that the others want to know */
 			continue;
