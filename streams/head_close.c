@@ -57,6 +57,13 @@ drain_writes(struct slot *me, struct stdata *sd)
 
 /* ---- C5 ---------------------------------------------------------------------------- */
 
+/* Is sd the other end of mate, which may have been left by who was killed in head_detach? */
+static bool
+mates(const struct stdata *mate, const struct stdata *sd)
+{
+	return mate->sd_mate == sd || mate->sd_mate == NULL;
+}
+
 /*
  * The other end may be closing too: whoever finds sd_mate set, under
  * plumb_lock, cuts both; outside it the pointer means nothing.
@@ -65,7 +72,7 @@ static void
 mate_flag(struct slot *me, struct stdata *sd, uint32_t flags)
 {
 	plumb_lock(me);
-	IMPLY(sd->sd_mate != NULL, sd->sd_mate->sd_mate == sd);
+	IMPLY(sd->sd_mate != NULL, mates(sd->sd_mate, sd));
 	if (sd->sd_mate != NULL) {
 		f_or(&sd->sd_mate->sd_state, flags);
 		head_wake(sd->sd_mate);
@@ -88,7 +95,7 @@ head_detach(struct slot *me, struct stdata *sd)
 
 	plumb_lock(me);
 	mate = sd->sd_mate;
-	IMPLY(mate != NULL, mate->sd_mate == sd && sd->sd_kind == HEAD_PIPE);
+	IMPLY(mate != NULL, mates(mate, sd) && sd->sd_kind == HEAD_PIPE);
 	if (mate != NULL) {
 		plumb_cut(sd->sd_rq);
 		plumb_cut(mate->sd_rq);
@@ -116,8 +123,10 @@ head_delist(struct slot *me, struct stdata *sd)
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	while (*link != NULL && *link != sd)
 		link = &(*link)->sd_nextopen;
-	if (*link == sd)
+	if (*link == sd) {
 		*link = sd->sd_nextopen;
+		sd->sd_nextopen = NULL;
+	}
 	lock_leave(me, &registry->rg_lock);
 }
 

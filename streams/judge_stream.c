@@ -379,11 +379,13 @@ sigs_sound(const struct stdata *sd)
 	return true;
 }
 
-/* Half freed, by who was killed: nothing goes into the rest of it any more. */
+/* Half freed, by who was killed, or given up: nothing goes into the rest of it any more. */
 static bool
 is_going(const struct stdata *sd)
 {
-	return (ld_acq(&sd->sd_state) & SD_CLOSING) && ld_acq(&sd->sd_opens) == 0 &&
+	uint32_t state = ld_acq(&sd->sd_state);
+
+	return ((state & SD_DAMAGED) || ((state & SD_CLOSING) && ld_acq(&sd->sd_opens) == 0)) &&
 		claim_counted(sd) == 0;
 }
 
@@ -401,11 +403,12 @@ mate_sound(const struct stdata *sd)
 	return is_going(sd) || (judge_head(sd->sd_mate) && sd->sd_mate != sd);
 }
 
+/* The list that sd_nextopen makes is judged from the driver's entry: it means nothing off it. */
 static bool
 head_sound(const struct stdata *sd)
 {
 	if (sd->sd_kind > HEAD_FIFO || !mate_sound(sd) || !judge_file(sd->sd_leaver) ||
-	    !judge_file(sd->sd_joiner) || !judge_group(sd->sd_cell) || !judge_head(sd->sd_nextopen) || !judge_regent(sd->sd_reg))
+	    !judge_file(sd->sd_joiner) || !judge_group(sd->sd_cell) || !judge_regent(sd->sd_reg))
 		return false;
 	if (is_going(sd) || was_unborn(sd))
 		return true;

@@ -12,12 +12,13 @@
  */
 #include "crashlib.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-enum { VICTIMS = 2, PASSES = 20 };
+enum { VICTIMS = 2, PASSES = 20, TOLD_MS = 30000 };
 
 static bool points; /* this is a debug build */
 
@@ -133,8 +134,11 @@ hand_over(int fd, int mate)
 	MUST(str_close(fd));
 	MUST(str_ioctl(mux, I_UNLINK, id));
 	/* A victim that died at another point may have left a reference. */
-	if (points && str_read(mate, &c, 1) != 0)
-		DIE("the other end is not told of the close");
+	for (long until = stress_now() + TOLD_MS; points && str_read(mate, &c, 1) != 0;) {
+		if (stress_now() > until)
+			DIE("the other end is not told of the close: %s", strerrorname_np(errno));
+		sched_yield(); /* whoever buries a victim may be in the way of the close */
+	}
 	MUST(str_close(mux));
 }
 
