@@ -339,7 +339,7 @@ file_finish(struct file *f, bool drain)
 void
 fd_scrap(struct file *f)
 {
-	ASSERT(f->f_closing == FILE_QUIET || f->f_closing == FILE_GONE);
+	ASSERT(f->f_closing == FILE_GONE);
 	parting(slot_tls, f);
 	file_free(f);
 	parted(slot_tls);

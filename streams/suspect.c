@@ -157,15 +157,16 @@ suspect_resolve(struct slot *me)
 			continue; /* he goes on with it */
 		if (attach_holds(f))
 			continue; /* a path leads to it */
-		if (closing == FILE_QUIET || closing == FILE_GONE) {
-			fd_scrap(f); /* its stream was not waiting for it */
+		if (closing == FILE_GONE) {
+			fd_scrap(f); /* nothing else knows of it */
 			continue;
 		}
 		faa(&slot_root->sr_leaked, sizeof(*f));
-		if (f->f_head == NULL) {
+		if (f->f_head == NULL)
 			adopt_streams(me);
+		/* Its stream was not waiting for it, though it may still name it; or never had it. */
+		if (closing == FILE_QUIET || f->f_head == NULL)
 			continue;
-		}
 		if (fifo_counts(f)) {
 			fifo_leave(f); /* all that the others want to know */
 			continue;
