@@ -337,10 +337,16 @@ file_finish(struct file *f, bool drain)
 }
 
 void
-fd_scrap(struct file *f)
+fd_claim(struct file *f)
 {
 	ASSERT(f->f_closing == FILE_GONE);
 	parting(slot_tls, f);
+}
+
+void
+fd_scrap(struct file *f)
+{
+	ASSERT(ld_rlx(&slot_tls->sl_file[HAND_OLD]) == f);
 	file_free(f);
 	parted(slot_tls);
 }

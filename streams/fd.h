@@ -225,7 +225,11 @@ int fd_dup2(int fd, int to);
 int fd_close(int fd, bool drain);
 /* Go on with the closes that stopped threads held up, or that need this process's code. */
 void fd_unclosed(void);
-/* f is closed, but for its memory: who closed it was killed. */
+/*
+ * f is closed, but for its memory: who closed it was killed.  It is claimed under
+ * hr_lock, so that another one who buries finds it in hand, and freed after.
+ */
+void fd_claim(struct file *f);
 void fd_scrap(struct file *f);
 /* Leave a stream to them that no file refers to any more; false: no memory. */
 bool fd_closelater(struct stdata *sd);

@@ -119,6 +119,15 @@ led_to(const struct file *f)
 	return ld_seq(suspect_moved(f)) != moved;
 }
 
+/* Nobody knows of f any more, and who was to free it is dead: that stays so. */
+static bool
+is_scrap(const struct file *f)
+{
+	uint32_t closer = ld_acq(&f->f_closer);
+
+	return ld_acq(&f->f_closing) == FILE_GONE && (closer == 0 || slot_gone(closer));
+}
+
 /* Take the first suspect off the list to which nothing leads any more. */
 static struct file *
 lost_file(struct slot *me)
@@ -131,6 +140,8 @@ lost_file(struct slot *me)
 			break;
 	if (f != NULL)
 		st_rlx(link, f->f_suspect);
+	if (f != NULL && is_scrap(f))
+		fd_claim(f); /* it may be made suspect anew, for another of the dead */
 	lock_leave(me, &head_root->hr_lock);
 	return f;
 }
@@ -153,19 +164,19 @@ suspect_resolve(struct slot *me)
 	while (ld_rlx(&head_root->hr_suspect) != NULL && (f = lost_file(me)) != NULL) {
 		uint32_t closing = ld_acq(&f->f_closing), closer = ld_acq(&f->f_closer);
 
+		if (ld_rlx(&me->sl_file[HAND_OLD]) == f) {
+			fd_scrap(f); /* claimed */
+			continue;
+		}
 		if (closer != 0 && !slot_gone(closer))
 			continue; /* he goes on with it */
 		if (attach_holds(f))
 			continue; /* a path leads to it */
-		if (closing == FILE_GONE) {
-			fd_scrap(f); /* nothing else knows of it */
-			continue;
-		}
 		faa(&slot_root->sr_leaked, sizeof(*f));
 		if (f->f_head == NULL)
 			adopt_streams(me);
 		/* Its stream was not waiting for it, though it may still name it; or never had it. */
-		if (closing == FILE_QUIET || f->f_head == NULL)
+		if (closing == FILE_QUIET || closing == FILE_GONE || f->f_head == NULL)
 			continue;
 		if (fifo_counts(f)) {
 			fifo_leave(f); /* all that the others want to know */
