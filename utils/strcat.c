@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * strcat.c: join standard input and output to a stream; strcat.h has the theory,
- * strcat_up.c and strcat_down.c the two directions.
+ * strcat_up.c and strcat_down.c the two directions, strcat_flow.c what they share.
  */
 #include "strcat.h"
-#include "oneline.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
 #include <math.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -42,57 +40,6 @@ static const char usage[] =
     "  -I, --instance NAME   the instance to meet in, instead of USTREAMS_INSTANCE\n"
     "exit status: 0 all was passed on, 1 the stream failed, 2 usage, 130 and the like "
     "signals";
-
-void
-cat_complain(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	oneline("strcat", fmt, ap);
-	va_end(ap);
-}
-
-/* ---- buffers ------------------------------------------------------------------------ */
-
-int
-bytes_grow(struct bytes *b, size_t most)
-{
-	size_t room = 2 * b->room;
-	char *more;
-
-	if (b->at > 0) {
-		memmove(b->v, b->v + b->at, b->end - b->at);
-		b->end -= b->at;
-		b->at = 0;
-		return 0;
-	}
-	if (most > 0 && b->room >= most)
-		return -1;
-	more = realloc(b->v, room);
-	if (more == NULL)
-		return -1;
-	b->v = more;
-	b->room = room;
-	return 0;
-}
-
-void
-bytes_used(struct bytes *b, size_t n)
-{
-	b->at += n;
-	if (b->at == b->end)
-		b->at = b->end = 0;
-}
-
-int
-flow_init(struct cat_flow *f, const struct cat_options *o, struct named *n)
-{
-	*f = (struct cat_flow){.o = o, .n = n, .b = {.room = 65536}};
-	f->most = (size_t)ustr_tunable("strmsgsz");
-	f->b.v = malloc(f->b.room);
-	return f->b.v == NULL ? -1 : 0;
-}
 
 /* ---- passing on ----------------------------------------------------------------------- */
 
