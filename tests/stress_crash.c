@@ -16,6 +16,7 @@
  * died (crash_sites.sh).
  */
 #include "crashlib.h"
+#include "stucklib.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -134,18 +135,18 @@ deaths(const struct scenario *s, bool sole, long step, const int other[2])
 
 	/* Its children may die at new points, and it comes to its end itself. */
 	for (int quiet = 0; quiet < s->s_turns + QUIET;) {
-		alarm(60);
+		stuck_alarm(60);
 		quiet = trial(s, NEW, sole, other, &slow, &alive) ? quiet + 1 : 0;
 		fresh += quiet == 0;
 	}
 	for (n = 1; !s->s_once && n < (s->s_most != 0 ? s->s_most : 100000); n += step) {
 		if (n == 1 + 8 * step)
 			ustr_memstat(&before);
-		alarm(60);
+		stuck_alarm(60);
 		if (trial(s, n, sole, other, &slow, &alive))
 			break;
 	}
-	alarm(0);
+	stuck_alarm(0);
 	ustr_memstat(&after);
 	if (n > 1 + 8 * step && !s->s_once && after.ms_used > before.ms_used + SLACK +
 		(after.ms_leaked - before.ms_leaked))

@@ -14,6 +14,7 @@
  * USTR_STRESS_SECONDS (30 s), or USTR_STRESS_COUNT rounds.
  */
 #include "crashlib.h"
+#include "stucklib.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -151,7 +152,7 @@ round_of(long n, int other[2], long *alive, long *slow)
 	int fd[2];
 	pid_t pid;
 
-	alarm(60);
+	stuck_alarm(60);
 	MUST(str_pipe(fd));
 	MUST(str_ioctl(fd[0], I_PUSH, "crashq"));
 	MUST(str_ioctl(fd[1], I_SRDOPT, RMSGD | RPROTDIS));
@@ -203,7 +204,7 @@ main(int argc, char **argv)
 			ustr_memstat(&before);
 		round_of(n, other, &alive, &slow);
 	}
-	alarm(0);
+	stuck_alarm(0);
 	ustr_memstat(&after);
 	printf("stress_random: %ld deaths, %ld shared streams went on, told late %ld times, "
 	       "%zu bytes given up, %zd more in use\n",
