@@ -34,6 +34,10 @@ run()
 
 says() { grep -q -e "$1" "$dir/out"; }
 complains() { grep -q -e "$1" "$dir/err"; }
+one() # line, of no control characters
+{
+	complains "$1" && [ "$(wc -l <"$dir/err")" = 1 ] && ! tr -d '\n' <"$dir/err" | grep -q '[[:cntrl:]]'
+}
 silent() { [ ! -s "$dir/err" ]; }
 
 for tool in "$strerr" "$trace"; do
@@ -43,12 +47,26 @@ for tool in "$strerr" "$trace"; do
 	good "$name --version is a success" run 0 "$tool" --version
 	good "$name --version prints the library's line" says '^ustreams [0-9]'
 	good "$name with an unknown option fails with 2" run 2 "$tool" --nonsense
-	good "$name with an unknown option shows its usage" complains "^usage: $name"
+	good "$name with an unknown option says so in a line" one "--nonsense: no such option; legal: -"
 	good "$name -n 0 fails with 2" run 2 "$tool" -n 0
-	good "$name -n 0 says what is legal" complains "0: not a number from 1"
+	good "$name -n 0 says what is legal" one "0: not a number; legal: 1 to "
 	good "$name -n 3x fails with 2" run 2 "$tool" -n 3x
 done
 
+newline=$(printf 'a\033[31mb\nc')
+for tool in "$strerr" "$trace"; do
+	name=$(basename "$tool")
+	good "$name -n alone fails with 2" run 2 "$tool" -n
+	good "$name -n alone says why" one "-n: its value is missing"
+	for word in "$newline" "--$newline" "-$newline" "-n$newline"; do
+		good "$name refuses $(echo "$word" | tr '[:cntrl:]' '?')" run 2 "$tool" "$word"
+		good "$name refuses it in a line without control characters" one "^$name: "
+	done
+	echo noise >"$dir/inst"
+	chmod 600 "$dir/inst"
+	good "$name in a damaged instance fails with 2" run 2 env USTREAMS_DIR="$dir" "$tool" -I inst
+	good "$name in a damaged instance says why" one "instance inst: .* is damaged"
+done
 good "strerr takes no argument" run 2 "$strerr" x
 good "strerr writes what is logged" run 0 "$strerr" -n 1 -w 'disk on fire'
 good "the line of strerr is the classic one" \

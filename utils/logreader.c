@@ -13,7 +13,7 @@
 
 #include <ustreams.h>
 
-const char *logreader_name;
+#include "strtool.h"
 
 static volatile sig_atomic_t stopped;
 
@@ -27,39 +27,34 @@ stop(int sig)
 static bool
 complain(const char *what)
 {
-	fprintf(stderr, "%s: %s: %s\n", logreader_name, what, strerror(errno));
+	tool_complain("%s: %s", what, strerror(errno));
 	return false;
 }
 
-bool
+int
 logreader_open(struct logreader *lr, int cmd, const void *data, size_t n)
 {
 	struct strioctl ic = { cmd, 0, (int)n, (char *)(uintptr_t)data };
 	struct sigaction sa = { .sa_handler = stop };
-	const char *fault;
 
-	fault = ustr_tunefault();
-	if (fault == NULL)
-		fault = ustr_instancefault();
-	if (fault != NULL) {
-		fprintf(stderr, "%s: %s\n", logreader_name, fault);
-		return false;
-	}
+	if (!tool_library())
+		return TOOL_USAGE;
 	lr->lr_fd = str_open("/dev/streams/clone/log", O_RDWR);
-	if (lr->lr_fd < 0)
-		return complain("log");
+	if (lr->lr_fd < 0) {
+		complain("log");
+		return TOOL_NO;
+	}
 	if (str_ioctl(lr->lr_fd, I_STR, &ic) != 0) {
 		if (errno == EBUSY)
-			fprintf(stderr, "%s: another program reads this log already\n",
-				logreader_name);
+			tool_complain("another program reads this log already");
 		else
 			complain("log");
-		return false;
+		return TOOL_NO;
 	}
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);
-	return true;
+	return TOOL_OK;
 }
 
 /* One line: control characters become blanks, those at the end vanish. */
@@ -136,7 +131,6 @@ logreader_number(const char *text, long lowest, long highest, long *n)
 	*n = strtol(text, &end, 10);
 	if (errno == 0 && end != text && *end == '\0' && *n >= lowest && *n <= highest)
 		return true;
-	fprintf(stderr, "%s: %s: not a number from %ld to %ld\n", logreader_name, text, lowest,
-		highest);
+	tool_complain("%s: not a number; legal: %ld to %ld", text, lowest, highest);
 	return false;
 }

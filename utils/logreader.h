@@ -19,14 +19,11 @@ struct logreader {
 	char lr_text[LOGMSGSZ];	/* and text, one line */
 };
 
-/* The name for messages of error, set by main. */
-extern const char *logreader_name;
-
 /*
- * Open the log and give the command, with n bytes of data: true, or false after
- * a message.  SIGINT, SIGTERM and SIGHUP then end logreader_next.
+ * Open the log and give the command, with n bytes of data: 0, or the status to end
+ * with after a message.  SIGINT, SIGTERM and SIGHUP then end logreader_next.
  */
-bool logreader_open(struct logreader *lr, int cmd, const void *data, size_t n);
+int logreader_open(struct logreader *lr, int cmd, const void *data, size_t n);
 /* Wait for a message: true, or false at the end of it or after a message. */
 bool logreader_next(struct logreader *lr, bool *failed);
 /* Log a text, as a program does; flags as of strlog(). */

@@ -131,14 +131,18 @@ lookopt_open(const struct lookopt *o)
 	return lk;
 }
 
+const char *
+lookopt_reason(int error)
+{
+	return error == EUCLEAN ? "it is damaged, or was cut short" : strerror(error);
+}
+
 struct ustr_view *
 lookopt_view(struct ustr_look *lk)
 {
 	struct ustr_view *v = ustr_look_take(lk);
 
 	if (v == NULL)
-		tool_complain("%s: %s", ustr_look_name(lk),
-		    errno == EUCLEAN ? "it is damaged, or was cut short"
-				     : strerror(errno));
+		tool_complain("%s: %s", ustr_look_name(lk), lookopt_reason(errno));
 	return v;
 }

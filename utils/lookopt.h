@@ -39,6 +39,8 @@ bool lookopt_take(struct lookopt *o, int option, const char *operand, bool *bad)
 bool lookopt_none(const struct lookopt *o);
 /* The look, or NULL after one line that says why not; a warning is a line, too. */
 struct ustr_look *lookopt_open(const struct lookopt *o);
+/* What it means, in words, that looking failed with that errno. */
+const char *lookopt_reason(int error);
 /* A view of it, or NULL after a line. */
 struct ustr_view *lookopt_view(struct ustr_look *lk);
 /* A number from 1 to most, or -1. */

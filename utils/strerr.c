@@ -8,6 +8,7 @@
  * removes when it is old.
  */
 #include "logreader.h"
+#include "strtool.h"
 #include "toolinst.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ day_file(const struct logreader *lr)
 	if (snprintf(path, sizeof(path), "%s/error.%s", opts.directory, day) < (int)sizeof(path))
 		f = fopen(path, "a");
 	if (f == NULL)
-		fprintf(stderr, "strerr: %s: %s\n", path, strerror(errno));
+		tool_complain("%s: %s", path, strerror(errno));
 	return f;
 }
 
@@ -89,7 +90,7 @@ write_line(const struct logreader *lr)
 	line(lr, to);
 	ok = (to == stdout ? fflush(to) : fclose(to)) == 0;
 	if (!ok)
-		fprintf(stderr, "strerr: cannot write: %s\n", strerror(errno));
+		tool_complain("cannot write: %s", strerror(errno));
 	return ok;
 }
 
@@ -99,12 +100,19 @@ notify(const struct logreader *lr)
 	FILE *to = popen(opts.command, "w");
 
 	if (to == NULL) {
-		fprintf(stderr, "strerr: %s: %s\n", opts.command, strerror(errno));
+		tool_complain("%s: %s", opts.command, strerror(errno));
 		return;
 	}
 	line(lr, to);
 	if (pclose(to) != 0)
-		fprintf(stderr, "strerr: %s: failed\n", opts.command);
+		tool_complain("%s: failed", opts.command);
+}
+
+static int
+complain_usage(const char *word, const char *what)
+{
+	tool_complain("%s: %s; legal: -c COMMAND -d DIRECTORY -I NAME -n COUNT -w TEXT, see strerr --help", word, what);
+	return TOOL_USAGE;
 }
 
 /* Exit status to end with, or -1 to go on. */
@@ -113,7 +121,7 @@ read_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "c:d:n:w:", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, ":c:d:n:w:", longopts, NULL)) != -1) {
 		switch (c) {
 		case 'c': opts.command = optarg; break;
 		case 'd': opts.directory = optarg; break;
@@ -124,13 +132,14 @@ read_options(int argc, char **argv)
 			break;
 		case 'H': fputs(usage, stdout); return 0;
 		case 'V': puts(ustr_version()); return 0;
-		default: fputs(usage, stderr); return 2;
+		default:
+			return complain_usage(tool_refused(argv),
+				c == ':' ? "its value is missing" : "no such option");
 		}
 	}
 	if (optind == argc)
 		return -1;
-	fprintf(stderr, "strerr: %s: no argument is taken\n%s", argv[optind], usage);
-	return 2;
+	return complain_usage(argv[optind], "no argument is taken");
 }
 
 int
@@ -140,7 +149,7 @@ main(int argc, char **argv)
 	bool failed = false;
 	int status;
 
-	logreader_name = "strerr";
+	tool_begin("strerr");
 	if (!toolinst_begin("strerr", &argc, argv, TOOLINST_MAKE))
 		return 2;
 	opts.directory = secure_getenv("USTREAMS_LOGDIR");
@@ -148,8 +157,9 @@ main(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	lr.lr_count = opts.count;
-	if (!logreader_open(&lr, I_ERRLOG, NULL, 0))
-		return 1;
+	status = logreader_open(&lr, I_ERRLOG, NULL, 0);
+	if (status != TOOL_OK)
+		return status;
 	if (opts.text != NULL && !logreader_log(&lr, 0, SL_ERROR, opts.text))
 		return 1;
 	while (logreader_next(&lr, &failed)) {

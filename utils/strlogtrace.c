@@ -6,6 +6,7 @@
  *   <number> <hh:mm:ss> <ticks> <level> <flags E F N> <module> <sub-id> <text>
  */
 #include "logreader.h"
+#include "strtool.h"
 #include "toolinst.h"
 
 #include <errno.h>
@@ -53,6 +54,13 @@ line(const struct logreader *lr)
 	printf(" %d %d %s\n", lr->lr_ctl.mid, lr->lr_ctl.sid, lr->lr_text);
 }
 
+static int
+complain_usage(const char *word, const char *what)
+{
+	tool_complain("%s: %s; legal: -I NAME -n COUNT -w TEXT and MID SID LEVEL each time, see strlogtrace --help", word, what);
+	return TOOL_USAGE;
+}
+
 /* A number, or -1 for "all". */
 static bool
 id(const char *text, long most, long *n)
@@ -69,8 +77,8 @@ read_ids(int n, char **arg)
 	if (n == 0)
 		return true;
 	if (n % 3 != 0 || n / 3 > LOGTRACEIDS) {
-		fprintf(stderr, "strlogtrace: a module number, sub-id and level each time, "
-			"at most %d times\n%s", LOGTRACEIDS, usage);
+		tool_complain("a module number, sub-id and level each time, at most %d times",
+			LOGTRACEIDS);
 		return false;
 	}
 	for (opts.nids = 0; n > 0; n -= 3, arg += 3) {
@@ -88,7 +96,7 @@ read_options(int argc, char **argv)
 {
 	int c;
 
-	while ((c = getopt_long(argc, argv, "+n:w:", longopts, NULL)) != -1) {
+	while ((c = getopt_long(argc, argv, "+:n:w:", longopts, NULL)) != -1) {
 		switch (c) {
 		case 'w': opts.text = optarg; break;
 		case 'n':
@@ -97,7 +105,9 @@ read_options(int argc, char **argv)
 			break;
 		case 'H': fputs(usage, stdout); return 0;
 		case 'V': puts(ustr_version()); return 0;
-		default: fputs(usage, stderr); return 2;
+		default:
+			return complain_usage(tool_refused(argv),
+				c == ':' ? "its value is missing" : "no such option");
 		}
 	}
 	return read_ids(argc - optind, argv + optind) ? -1 : 2;
@@ -110,21 +120,22 @@ main(int argc, char **argv)
 	bool failed = false;
 	int status;
 
-	logreader_name = "strlogtrace";
+	tool_begin("strlogtrace");
 	if (!toolinst_begin("strlogtrace", &argc, argv, TOOLINST_MAKE))
 		return 2;
 	status = read_options(argc, argv);
 	if (status >= 0)
 		return status;
 	lr.lr_count = opts.count;
-	if (!logreader_open(&lr, I_TRCLOG, opts.ids, opts.nids * sizeof(opts.ids[0])))
-		return 1;
+	status = logreader_open(&lr, I_TRCLOG, opts.ids, opts.nids * sizeof(opts.ids[0]));
+	if (status != TOOL_OK)
+		return status;
 	if (opts.text != NULL && !logreader_log(&lr, 0, SL_TRACE, opts.text))
 		return 1;
 	while (logreader_next(&lr, &failed)) {
 		line(&lr);
 		if (fflush(stdout) != 0) {
-			fprintf(stderr, "strlogtrace: standard output: %s\n", strerror(errno));
+			tool_complain("standard output: %s", strerror(errno));
 			return 1;
 		}
 	}

@@ -12,6 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "oneline.h"
+
 static const char *program = "strperf";
 
 void
@@ -26,11 +28,9 @@ complain(const char *fmt, ...)
 	va_list ap;
 
 	fflush(stdout);
-	fprintf(stderr, "%s: ", program);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	oneline(program, fmt, ap);
 	va_end(ap);
-	putc('\n', stderr);
 }
 
 /* Whether stdout is a pipe that nobody reads any more, as behind `| head'. */

@@ -27,6 +27,7 @@
 
 #include <ustreams.h>
 
+#include "oneline.h"
 #include "strtest_forms.h"
 #include "strtest_job.h"
 #include "strtest_line.h"
@@ -44,11 +45,9 @@ complain(const char *fmt, ...)
 	va_list ap;
 
 	fflush(stdout);
-	fputs("strtest: ", stderr);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	oneline("strtest", fmt, ap);
 	va_end(ap);
-	putc('\n', stderr);
 }
 
 /* ---- scripts ------------------------------------------------------------------------ */

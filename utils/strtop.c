@@ -63,7 +63,7 @@ print_batch(struct top *t, long count)
 		wait_seconds(t->seconds);
 		error = top_advance(t);
 		if (error != 0) {
-			tool_complain("%s: %s", ustr_look_name(t->lk), strerror(error));
+			tool_complain("%s: %s", ustr_look_name(t->lk), lookopt_reason(error));
 			return TOOL_USAGE;
 		}
 		if (n > 0)

@@ -20,6 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lookopt.h"
 #include "strtool.h"
 #include "strtop_tap.h"
 
@@ -138,7 +139,7 @@ draw(struct screen *s)
 	row = put_lines(0, LINES - 1, &l, 0);
 	lines_free(&l);
 	if (s->error != 0)
-		mvprintw(3, 0, "it cannot be looked at any more: %s", strerror(s->error));
+		mvprintw(3, 0, "it cannot be looked at any more: %s", lookopt_reason(s->error));
 	if (s->mode == LIST)
 		draw_list(s, row);
 	else
