@@ -14,7 +14,8 @@
  * 300 cases (USTR_STRESS_COUNT), but no longer than 20 s (USTR_STRESS_SECONDS), each time
  * the same (USTR_STRESS_SEED=N: those from N on; make check-crash has others each time).
  * The file of a case that failed is kept; "stress_noise FILE" is a visitor to it, without
- * a parent.
+ * a parent.  "stress_noise leave DIR N" leaves what is whole as DIR/0/noise and N damaged
+ * ones in DIR/1 and so on, for check_toolnoise.sh.
  */
 #include "crashlib.h"
 
@@ -480,6 +481,26 @@ tidy(void)
 	(void)rmdir(dir);
 }
 
+/* In DIR, which is there: 0/noise as it was, and n damaged ones from the seed on. */
+static int
+leave(const char *to, long n, long from)
+{
+	char path[300];
+
+	set_stage();
+	make_scene();
+	for (long i = 0; i <= n; i++) {
+		snprintf(path, sizeof(path), "%.200s/%ld", to, i);
+		MUST(mkdir(path, 0700));
+		strcat(path, "/noise");
+		if (i > 0)
+			damage(from + i - 1);
+		write_file(path, i > 0 ? &hurt : &whole);
+	}
+	tidy();
+	return 0;
+}
+
 int
 main(int argc, char **argv)
 {
@@ -488,6 +509,8 @@ main(int argc, char **argv)
 	long most = stress_count(CASES), refused = 0, end;
 	bool threads, forks;
 
+	if (argc == 4 && strcmp(argv[1], "leave") == 0)
+		return leave(argv[2], atol(argv[3]), from);
 	if (argc > 1 && strchr(argv[1], '/') != NULL) {
 		set_stage();
 		strcpy(file, argv[1]);
