@@ -253,10 +253,13 @@ parted(struct slot *me)
 INLINE void
 hands_settled(struct slot *me)
 {
-	ASSERT(ld_rlx(&me->sl_file[HAND_NEW]) != NULL);
-	(void)faa(suspect_moved(ld_rlx(&me->sl_file[HAND_NEW])), 1u);
+	const struct file *f = ld_rlx(&me->sl_file[HAND_NEW]);
+
+	ASSERT(f != NULL);
+	(void)faa(suspect_moved(f), 1u);
+	if (f->f_head != NULL)
+		htrace_found(me, f->f_head);
 	hands_off(me, HAND_NEW);
-	htrace_found(me);
 }
 
 /* ---- the table --------------------------------------------------------------------- */

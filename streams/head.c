@@ -201,8 +201,6 @@ head_free(struct stdata *sd)
 		heap_free(sd, sizeof(struct headobj));
 	else if (me != NULL)
 		cache_free(me, CLASS_HEAD, sd);
-	if (me != NULL)
-		htrace_found(me);
 }
 
 /* ---- being the plumber ------------------------------------------------------------------ */

@@ -116,6 +116,7 @@ head_delist(struct slot *me, struct stdata *sd)
 {
 	struct stdata **link;
 
+	htrace_hold(me, sd);
 	if (sd->sd_kind != HEAD_DEVICE)
 		return;
 	link = &sd->sd_reg->re_open;

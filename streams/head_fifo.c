@@ -168,7 +168,7 @@ hold(struct slot *me, const struct plat_path *pp, int oflag, struct file *f)
 		} else if (nd != NULL || fresh != NULL) {
 			if (nd == NULL) {
 				node_add(nd = fresh);
-				htrace_found(me);
+				htrace_found(me, nd->nd_head);
 				fresh = NULL;
 			}
 			head_settle(nd->nd_head);

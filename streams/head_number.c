@@ -76,6 +76,59 @@ number_enter(struct slot *me, unsigned int id, struct file **fp)
 	return sd;
 }
 
+/* Under pl_lock: the stream among those of g. */
+static struct stdata *
+member(const struct group *g, unsigned int id)
+{
+	LOCK_HELD(&plumb_root->pl_lock);
+	for (queue_t *hrq = g->g_heads; hrq != NULL; hrq = hrq->q_gnext)
+		if (hrq->q_stream->sd_id == id)
+			return hrq->q_stream;
+	return NULL;
+}
+
+static struct group *
+group_with(struct slot *me, unsigned int id)
+{
+	for (struct group *g = ld_acq(&plumb_root->pl_all); g != NULL; g = g->g_all) {
+		bool is;
+
+		if (ld_acq(&g->g_heads) == NULL)
+			continue;
+		lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+		is = member(g, id) != NULL;
+		lock_leave(me, &plumb_root->pl_lock);
+		if (is)
+			return g;
+	}
+	return NULL;
+}
+
+struct stdata *
+number_search(struct slot *me, unsigned int id)
+{
+	struct group *g;
+	struct stdata *sd;
+
+	ASSERT(ld_rlx(&me->sl_home) == NULL);
+	while ((g = group_with(me, id)) != NULL) {
+		plumb_into(me, g); /* or what it has been merged into meanwhile */
+		lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+		sd = member(ld_rlx(&me->sl_home), id);
+		if (sd != NULL)
+			return sd;
+		number_searched(me);
+	}
+	return NULL;
+}
+
+void
+number_searched(struct slot *me)
+{
+	lock_leave(me, &plumb_root->pl_lock);
+	number_leave(me);
+}
+
 int
 ustr_openid(unsigned int id)
 {

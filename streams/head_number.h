@@ -20,6 +20,12 @@ struct stdata *number_enter(struct slot *me, unsigned int id, struct file **fp);
 struct stdata *number_enter_of(struct slot *me, const struct proc *p, unsigned int id,
 	struct file **fp);
 /*
+ * Inside the group of stream id that no descriptor leads to, holding pl_lock: until
+ * number_searched it stays on its group's list, and so is not freed.  NULL: there is none.
+ */
+struct stdata *number_search(struct slot *me, unsigned int id);
+void number_searched(struct slot *me);
+/*
  * Out again, without serving what is enabled there, as a call does: who only looks
  * runs nobody's procedures.  He has enabled nothing.
  */

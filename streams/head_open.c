@@ -99,7 +99,7 @@ enlist(struct slot *me, struct regent *re, struct stdata *sd, bool clone)
 	if (ok) {
 		sd->sd_nextopen = re->re_open;
 		st_rel(&re->re_open, sd); /* whole: its opener may be killed here */
-		htrace_found(me);
+		htrace_found(me, sd);
 	}
 	lock_leave(me, &registry->rg_lock);
 	return ok;

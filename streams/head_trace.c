@@ -110,23 +110,51 @@ set_queues(struct stdata *sd, const struct trace *t)
 
 /* ---- rings ---------------------------------------------------------------------------- */
 
-/* Invariant 6. */
+/* Under tt_lock: t is the calling thread's, and nothing leads to it. */
 static void
-in_hand(size_t bytes)
+into_hand(struct slot *me, struct trace *t)
 {
-	st_rel(&slot_tls->sl_rings, ld_rlx(&slot_tls->sl_rings) + bytes);
+	LOCK_HELD(&trace_root->tt_lock);
+	st_rel(&t->tr_magic, (uint64_t)0);
+	t->tr_holder = me->sl_key;
+	st_rel(&t->tr_state, (uint32_t)TRACE_HELD);
+}
+
+/* t is on the list: what its holder, who was killed, had noted is void. */
+static void
+void_note(const struct trace *t)
+{
+	struct slot *s = t->tr_holder != 0 ? slot_of(t->tr_holder) : NULL;
+
+	LOCK_HELD(&trace_root->tt_lock);
+	/* A later life of the slot cannot have noted what is listed. */
+	if (s != NULL && ld_acq(&s->sl_note.hn_mem) == t)
+		st_rel(&s->sl_note.hn_mem, NULL);
 }
 
 static void
-out_of_hand(size_t bytes)
+list_in(struct trace *t)
 {
-	size_t had = ld_rlx(&slot_tls->sl_rings);
-
-	st_rel(&slot_tls->sl_rings, had > bytes ? had - bytes : 0);
+	LOCK_HELD(&trace_root->tt_lock);
+	t->tr_link = trace_root->tt_first;
+	st_rel(&trace_root->tt_first, t);
 }
 
+/* What leads to t in the list, or to its end. */
+static struct trace **
+place_of(const struct trace *t)
+{
+	struct trace **at = &trace_root->tt_first;
+
+	LOCK_HELD(&trace_root->tt_lock);
+	while (*at != NULL && *at != t)
+		at = &(*at)->tr_link;
+	return at;
+}
+
+/* Invariant 6: noted until it is listed. */
 static struct trace *
-ring_make(uint32_t id, unsigned int records)
+ring_make(struct slot *me, uint32_t id, unsigned int records)
 {
 	uint32_t n = TRACE_MIN;
 	struct trace *t;
@@ -134,25 +162,56 @@ ring_make(uint32_t id, unsigned int records)
 	while (n < records)
 		n *= 2;
 	ASSERT(n <= TRACE_MAX);
-	in_hand(trace_size(n));
-	t = heap_zalloc(trace_size(n));
-	if (t != NULL)
-		trace_init(t, id, n);
-	else
-		out_of_hand(trace_size(n));
+	t = heap_alloc_noted(trace_size(n), &me->sl_note);
+	if (t == NULL)
+		return NULL;
+	trace_init(t, id, n, me->sl_key);
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	list_in(t);
+	CRASH_POINT();
+	st_rel(&me->sl_note.hn_mem, NULL);
+	lock_leave(me, &trace_root->tt_lock);
+	trace_clear(t);
 	return t;
 }
 
-/* Nothing leads to it: it is in hand. */
+/* t, which is in hand: noted before it is off the list, until it is free. */
 static void
-ring_free(struct trace *t)
+ring_free(struct slot *me, struct trace *t)
 {
-	size_t size = trace_size(t->tr_records);
+	struct trace **at;
 
-	ASSERT(ld_acq(&t->tr_magic) == TRACE_MAGIC); /* once */
-	st_rel(&t->tr_magic, (uint64_t)0);
-	heap_free(t, size);
-	out_of_hand(size);
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	ASSERT(t->tr_state == TRACE_HELD && t->tr_holder == me->sl_key);
+	st_rel(&me->sl_note.hn_size, trace_size(t->tr_records));
+	st_rel(&me->sl_note.hn_mem, t);
+	CRASH_POINT();
+	at = place_of(t);
+	ASSERT(*at == t);
+	st_rel(at, t->tr_link);
+	lock_leave(me, &trace_root->tt_lock);
+	heap_free_noted(&me->sl_note);
+}
+
+void
+htrace_salvage(struct slot *s)
+{
+	struct slot *me = slot_tls;
+	const struct trace *t;
+	bool there;
+
+	ASSERT(s != me && slot_gone(ld_acq(&s->sl_key)));
+	if (me == NULL || ld_acq(&s->sl_note.hn_mem) == NULL)
+		return;
+	heap_settle();
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	t = ld_acq(&s->sl_note.hn_mem);
+	there = t != NULL && *place_of(t) == t;
+	if (there)
+		st_rel(&s->sl_note.hn_mem, NULL); /* it is seen to as all that are listed */
+	lock_leave(me, &trace_root->tt_lock);
+	if (t != NULL && !there)
+		heap_free_noted(&s->sl_note);
 }
 
 /* By whom a ring is wanted: not counted is a program whose stream is gone. */
@@ -166,26 +225,12 @@ wanted(const struct trace *t)
 	return t->tr_own && t->tr_state == TRACE_ON;
 }
 
-/* Under tt_lock. */
-static void
-list_in(struct trace *t)
+/* Is t in the hand of somebody who was killed, or, on, its stream? */
+static bool
+left(const struct trace *t)
 {
 	LOCK_HELD(&trace_root->tt_lock);
-	t->tr_link = trace_root->tt_first;
-	st_rel(&trace_root->tt_first, t);
-}
-
-static void
-list_out(struct trace *t)
-{
-	struct trace **at = &trace_root->tt_first;
-
-	LOCK_HELD(&trace_root->tt_lock);
-	in_hand(trace_size(t->tr_records));
-	while (*at != NULL && *at != t)
-		at = &(*at)->tr_link;
-	if (*at == t)
-		st_rel(at, t->tr_link);
+	return t->tr_holder != 0 && slot_gone(t->tr_holder);
 }
 
 /* The ring that is on for stream id, whether its queues lead to it yet or not. */
@@ -231,9 +276,11 @@ want(struct trace *t, uint64_t tapper, int *entry)
 /*
  * sd is recorded, in *tp, which is taken over, or in the ring that is there: 0 and
  * *tp is that, or EAGAIN.  All settings anew: who switched it on may have been killed.
+ * In whose hand the stream is: holder.
  */
 static int
-on(struct slot *me, struct stdata *sd, uint64_t tapper, struct trace **tp, int *entry)
+on(struct slot *me, struct stdata *sd, uint32_t holder, uint64_t tapper, struct trace **tp,
+	int *entry)
 {
 	struct trace *fresh = *tp, *t;
 	bool ok;
@@ -242,13 +289,15 @@ on(struct slot *me, struct stdata *sd, uint64_t tapper, struct trace **tp, int *
 	t = listed(sd->sd_id);
 	if (t == NULL) {
 		t = fresh;
-		list_in(t);
+		t->tr_holder = holder;
+		st_rel(&t->tr_magic, (uint64_t)TRACE_MAGIC);
+		st_rel(&t->tr_state, (uint32_t)TRACE_ON);
 	}
 	ok = want(t, tapper, entry);
 	set_queues(sd, t);
 	lock_leave(me, &trace_root->tt_lock);
 	if (t != fresh)
-		ring_free(fresh);
+		ring_free(me, fresh);
 	*tp = t;
 	return ok ? 0 : EAGAIN;
 }
@@ -264,6 +313,7 @@ off(struct slot *me, struct stdata *sd)
 	IMPLY(t != NULL, t->tr_stream == sd->sd_id && t->tr_state == TRACE_ON);
 	if (t != NULL && !wanted(t)) {
 		set_queues(sd, NULL);
+		t->tr_holder = 0;
 		st_rel(&t->tr_state, (uint32_t)TRACE_RETIRED);
 	}
 	lock_leave(me, &trace_root->tt_lock);
@@ -275,16 +325,49 @@ void
 htrace_born(struct stdata *sd)
 {
 	long records = ld_rlx(&head_root->hr_trace);
+	struct slot *me = slot_tls;
 	struct trace *t;
 	int entry;
 
-	if (likely(records == 0) || slot_tls == NULL)
+	if (likely(records == 0) || me == NULL)
 		return;
-	t = ring_make(sd->sd_id, (unsigned int)records);
-	if (t == NULL)
+	t = ring_make(me, sd->sd_id, (unsigned int)records);
+	if (t == NULL) {
 		faa(&trace_root->tt_refused, (uint64_t)1);
-	else
-		(void)on(slot_tls, sd, 0, &t, &entry);
+		return;
+	}
+	st_rlx(&me->sl_rings, 1u);
+	(void)on(me, sd, me->sl_key, 0, &t, &entry);
+}
+
+/* The stream with the ring is in the hand of holder, or others find it: 0. */
+static void
+set_holder(struct slot *me, uint32_t id, uint32_t holder)
+{
+	struct trace *t;
+
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	t = listed(id);
+	if (t != NULL)
+		t->tr_holder = holder;
+	lock_leave(me, &trace_root->tt_lock);
+}
+
+void
+htrace_now_found(struct slot *me, const struct stdata *sd)
+{
+	if (ld_acq(&trace_root->tt_first) == NULL) {
+		st_rlx(&me->sl_rings, 0u);
+		return;
+	}
+	set_holder(me, sd->sd_id, 0);
+}
+
+void
+htrace_hold(struct slot *me, const struct stdata *sd)
+{
+	if (unlikely(ld_acq(&trace_root->tt_first) != NULL))
+		set_holder(me, sd->sd_id, me->sl_key);
 }
 
 void
@@ -293,20 +376,19 @@ htrace_parted(struct stdata *sd)
 	redirect_head(sd);
 }
 
-/* Under tt_lock: the next ring of stream id that goes with it; *tappers read on. */
+/* Under tt_lock: the next ring of stream id that goes with it, in hand; tappers read on. */
 static struct trace *
-next_gone(uint32_t id)
+next_gone(struct slot *me, uint32_t id)
 {
-	struct trace *t, *next;
-
 	LOCK_HELD(&trace_root->tt_lock);
-	for (t = trace_root->tt_first; t != NULL; t = next) {
-		next = t->tr_link;
-		if (t->tr_stream != id || t->tr_state == TRACE_GONE)
+	for (struct trace *t = trace_root->tt_first; t != NULL; t = t->tr_link) {
+		if (t->tr_stream != id || t->tr_state == TRACE_GONE || t->tr_state == TRACE_HELD)
 			continue;
+		t->tr_holder = 0;
 		st_rel(&t->tr_state, (uint32_t)TRACE_GONE);
+		CRASH_POINT();
 		if (!wanted(t)) {
-			list_out(t);
+			into_hand(me, t);
 			return t;
 		}
 	}
@@ -323,30 +405,16 @@ htrace_gone(struct stdata *sd)
 		return;
 	do {
 		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-		t = next_gone(sd->sd_id);
+		t = next_gone(me, sd->sd_id);
 		lock_leave(me, &trace_root->tt_lock);
 		if (t != NULL)
-			ring_free(t);
+			ring_free(me, t);
 	} while (t != NULL);
-}
-
-size_t
-htrace_bytes(struct slot *me, const struct stdata *sd)
-{
-	size_t sum = 0;
-
-	if (likely(ld_acq(&trace_root->tt_first) == NULL))
-		return 0;
-	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	for (const struct trace *t = trace_root->tt_first; t != NULL; t = t->tr_link)
-		if (t->tr_stream == sd->sd_id)
-			sum += trace_size(t->tr_records);
-	lock_leave(me, &trace_root->tt_lock);
-	return sum;
 }
 
 /* ---- who wants it no longer ----------------------------------------------------------------------- */
 
+/* What may be true of a ring; under tt_lock. */
 static bool
 unwanted(const struct trace *t)
 {
@@ -354,85 +422,192 @@ unwanted(const struct trace *t)
 }
 
 static bool
+in_lost_hand(const struct trace *t)
+{
+	return t->tr_state == TRACE_ON && left(t);
+}
+
+/* Nobody waits already until nothing leads to it. */
+static bool
 retired(const struct trace *t)
 {
-	return t->tr_state == TRACE_RETIRED;
+	return t->tr_state == TRACE_RETIRED && (t->tr_holder == 0 || left(t));
+}
+
+/* Nothing leads to it, and nobody frees it. */
+static bool
+scrap(const struct trace *t)
+{
+	return (t->tr_state == TRACE_GONE && !wanted(t)) || (t->tr_state == TRACE_HELD && left(t));
+}
+
+static bool
+needs_care(const struct trace *t)
+{
+	return unwanted(t) || in_lost_hand(t) || t->tr_state == TRACE_RETIRED || scrap(t);
 }
 
 /*
- * The lowest number above id of a stream with a ring that goes(t), or 0: so that one
+ * The lowest number above id of a stream with a ring that is(t), or 0: so that one
  * for which nothing can be done is in the way of no other.
  */
 static uint32_t
-next_id(struct slot *me, bool (*goes)(const struct trace *), uint32_t id)
+next_id(struct slot *me, bool (*is)(const struct trace *), uint32_t id)
 {
 	uint32_t next = 0;
 
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
 	for (const struct trace *t = trace_root->tt_first; t != NULL; t = t->tr_link)
-		if (goes(t) && t->tr_stream > id && (next == 0 || t->tr_stream < next))
+		if (is(t) && t->tr_stream > id && (next == 0 || t->tr_stream < next))
 			next = t->tr_stream;
 	lock_leave(me, &trace_root->tt_lock);
 	return next;
 }
 
-/* Switch off what nobody wants; not what is just being closed (htrace_gone). */
+static struct trace *
+first_that(bool (*is)(const struct trace *), uint32_t id)
+{
+	struct trace *t = trace_root->tt_first;
+
+	LOCK_HELD(&trace_root->tt_lock);
+	while (t != NULL && !((id == 0 || t->tr_stream == id) && is(t)))
+		t = t->tr_link;
+	return t;
+}
+
+/* ON, and in the hand of somebody who was killed: was the stream found before? */
+static void
+find_lost(struct slot *me)
+{
+	for (uint32_t id = 0; (id = next_id(me, in_lost_hand, id)) != 0;) {
+		bool found = number_enter(me, id, NULL) != NULL;
+		struct trace *t;
+
+		if (found)
+			number_leave(me);
+		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+		t = first_that(in_lost_hand, id);
+		if (t != NULL && !found)
+			t->tr_own = 0;
+		CRASH_POINT();
+		if (t != NULL)
+			t->tr_holder = 0;
+		lock_leave(me, &trace_root->tt_lock);
+	}
+}
+
+/* Switch off what nobody wants, also where no descriptor leads to it. */
 static void
 retire(struct slot *me)
 {
 	for (uint32_t id = 0; (id = next_id(me, unwanted, id)) != 0;) {
 		struct stdata *sd = number_enter(me, id, NULL);
 
+		if (sd != NULL) {
+			off(me, sd);
+			number_leave(me);
+			continue;
+		}
+		sd = number_search(me, id);
 		if (sd == NULL)
 			continue;
 		off(me, sd);
-		number_leave(me);
+		number_searched(me);
 	}
 }
 
-/* Take a retired ring of stream id off the list: it is the caller's; or NULL. */
-static struct trace *
-take_retired(struct slot *me, uint32_t id)
+/*
+ * The calls that may know a retired ring of stream id: their group, or NULL, there are
+ * none.  False: others see to it, who have the stream.
+ */
+static bool
+knowing(struct slot *me, uint32_t id, struct group **gp)
+{
+	bool ours = number_enter_of(me, me->sl_pslot, id, NULL) != NULL;
+
+	if (!ours && number_enter(me, id, NULL) != NULL) {
+		number_leave(me);
+		return false;
+	}
+	*gp = NULL;
+	if (ours) {
+		*gp = ld_rlx(&me->sl_home);
+		number_leave(me);
+	} else if (number_search(me, id) != NULL) {
+		*gp = ld_rlx(&me->sl_home);
+		number_searched(me);
+	}
+	return true;
+}
+
+/*
+ * The retired ring of stream id that this thread is to wait for; or the one it has waited
+ * for, which is in its hand then, if the stream was not closed meanwhile.
+ */
+static bool
+begin_waiting(struct slot *me, uint32_t id)
 {
 	struct trace *t;
 
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	t = trace_root->tt_first;
-	while (t != NULL && !(retired(t) && t->tr_stream == id))
-		t = t->tr_link;
+	t = first_that(retired, id);
 	if (t != NULL)
-		list_out(t);
+		t->tr_holder = me->sl_key;
 	lock_leave(me, &trace_root->tt_lock);
-	return t;
+	return t != NULL;
+}
+
+static struct trace *
+end_waiting(struct slot *me, uint32_t id, bool over)
+{
+	struct trace *t;
+
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	for (t = trace_root->tt_first; t != NULL; t = t->tr_link)
+		if (t->tr_stream == id && t->tr_state == TRACE_RETIRED && t->tr_holder == me->sl_key)
+			break;
+	if (t != NULL && over)
+		into_hand(me, t);
+	else if (t != NULL)
+		t->tr_holder = 0;
+	lock_leave(me, &trace_root->tt_lock);
+	return over ? t : NULL;
 }
 
 /*
- * Free the retired rings of streams that this process has: when every call has left
- * that might still write to them.  Where a stopped thread is in the way: later.
+ * Free the retired rings of streams that this process has, or that nobody has: when every
+ * call has left that might still write to them.  Where a stopped thread is in the way: later.
  */
 static void
 free_retired(struct slot *me)
 {
 	for (uint32_t id = 0; (id = next_id(me, retired, id)) != 0;) {
+		struct trace *t = NULL;
 		struct group *g;
-		struct trace *t;
 
-		if (number_enter_of(me, me->sl_pslot, id, NULL) == NULL)
-			continue;
-		g = ld_rlx(&me->sl_home);
-		number_leave(me);
-		t = take_retired(me, id);
-		if (t == NULL)
-			continue;
-		if (plumb_quiesce(g) == 0) {
-			ring_free(t);
-			continue;
-		}
-		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-		list_in(t);
-		out_of_hand(trace_size(t->tr_records));
-		lock_leave(me, &trace_root->tt_lock);
+		if (knowing(me, id, &g) && begin_waiting(me, id))
+			t = end_waiting(me, id, g == NULL || plumb_quiesce(g) == 0);
+		if (t != NULL)
+			ring_free(me, t);
 	}
+}
+
+static void
+free_scrap(struct slot *me)
+{
+	struct trace *t;
+
+	do {
+		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+		t = first_that(scrap, 0);
+		if (t != NULL) {
+			void_note(t);
+			into_hand(me, t);
+		}
+		lock_leave(me, &trace_root->tt_lock);
+		if (t != NULL)
+			ring_free(me, t);
+	} while (t != NULL);
 }
 
 void
@@ -443,9 +618,11 @@ htrace_tidy(void)
 	if (likely(ld_acq(&trace_root->tt_unwanted) == 0) || me == NULL)
 		return;
 	(void)xchg(&trace_root->tt_unwanted, 0u);
+	find_lost(me);
 	retire(me);
 	free_retired(me);
-	if (next_id(me, unwanted, 0) != 0 || next_id(me, retired, 0) != 0)
+	free_scrap(me);
+	if (next_id(me, needs_care, 0) != 0)
 		st_rel(&trace_root->tt_unwanted, 1u); /* for others, or later */
 }
 
@@ -458,12 +635,13 @@ unwant(struct slot *me, struct trace *t, int i)
 	ASSERT(i >= 0 && i < TRACE_TAPPERS);
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
 	t->tr_tapper[i] = 0;
+	CRASH_POINT();
 	gone = t->tr_state == TRACE_GONE && !wanted(t);
 	if (gone)
-		list_out(t);
+		into_hand(me, t);
 	lock_leave(me, &trace_root->tt_lock);
 	if (gone)
-		ring_free(t);
+		ring_free(me, t);
 	else
 		st_rel(&trace_root->tt_unwanted, 1u);
 }
@@ -500,7 +678,23 @@ htrace_bury(const struct proc *p)
 	/* It is the entry that keeps the ring, and only who buries p empties it. */
 	while ((t = ring_of(me, tapper, &i)) != NULL)
 		unwant(me, t, i);
+	st_rel(&trace_root->tt_unwanted, 1u); /* and what its threads had in their hands */
 	htrace_tidy();
+}
+
+void
+htrace_disown(struct slot *me, uint32_t id)
+{
+	struct trace *t;
+
+	if (likely(ld_acq(&trace_root->tt_first) == NULL))
+		return;
+	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
+	t = listed(id);
+	if (t != NULL)
+		t->tr_own = 0;
+	lock_leave(me, &trace_root->tt_lock);
+	st_rel(&trace_root->tt_unwanted, 1u);
 }
 
 /* ---- the public calls ------------------------------------------------------------------------------- */
@@ -545,35 +739,19 @@ record(struct slot *me, unsigned int id, unsigned int records, uint64_t tapper,
 
 	ASSERT(ld_rlx(&me->sl_home) == NULL);
 	/* Made beforehand: clearing a large one takes long. */
-	fresh = *tp = ring_make(id, records);
+	fresh = *tp = ring_make(me, id, records);
 	if (fresh == NULL)
 		return ENOMEM;
 	sd = number_enter(me, id, NULL);
 	if (sd == NULL) {
-		ring_free(fresh);
+		ring_free(me, fresh);
 		return ENOENT;
 	}
-	error = on(me, sd, tapper, tp, entry);
-	if (*tp == fresh)
-		out_of_hand(trace_size(fresh->tr_records)); /* it is the stream's */
+	error = on(me, sd, 0, tapper, tp, entry);
 	number_leave(me);
 	return error;
 }
 
-/* The program does not want stream id recorded any more. */
-static void
-disown(struct slot *me, unsigned int id)
-{
-	struct trace *t;
-
-	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	t = listed(id);
-	if (t != NULL)
-		t->tr_own = 0;
-	lock_leave(me, &trace_root->tt_lock);
-	st_rel(&trace_root->tt_unwanted, 1u);
-	htrace_tidy();
-}
 
 int
 ustr_trace(int fd, unsigned int records)
@@ -590,7 +768,8 @@ ustr_trace(int fd, unsigned int records)
 	if (records > 0)
 		error = record(slot_tls, (unsigned int)id, records, 0, &t, &entry);
 	else
-		disown(slot_tls, (unsigned int)id);
+		htrace_disown(slot_tls, (uint32_t)id);
+	htrace_tidy();
 	call_over(slot_tls);
 	/* Closed meanwhile by another thread. */
 	return error == 0 ? 0 : fail(error == ENOENT ? EBADF : error);

@@ -15,15 +15,17 @@
  *   sent by one end   the other end's read queue goes by the recorder as well; it
  *   of a pipe         looks at sd_mate
  *
- *          on(): born so, ustr_trace, tap_open
- *   (none) ────────────────────────────────────► TRACE_ON ◄─┐ wanted by one more,
- *                                                 │  │  └────┘ or less
- *              off(): nobody wants it             │  │
- *   TRACE_RETIRED ◄───────────────────────────────┘  │ htrace_gone(): last close
- *     │    └──────── htrace_gone() ──────────┐       ▼
- *     │ free_retired(): nobody knows it      └──► TRACE_GONE: tools may read on
- *     ▼                                           │ nobody wants it
- *   (freed) ◄─────────────────────────────────────┘
+ *   (heap)
+ *     │ ▲ ring_make(), ring_free()
+ *     ▼ │      on(): born so, ustr_trace, tap_open
+ *   TRACE_HELD ─────────────────────────────────► TRACE_ON ◄─┐ wanted by one more,
+ *        ▲ ▲                                       │  │  └────┘ or less
+ *        │ │        off(): nobody wants it         │  │
+ *        │ │  TRACE_RETIRED ◄──────────────────────┘  │ htrace_gone(): last close
+ *        │ │    │  └──────── htrace_gone() ─────┐     ▼
+ *        │ └────┘ free_retired():               └► TRACE_GONE: tools may read on
+ *        │        nobody knows it                  │ nobody wants it
+ *        └─────────────────────────────────────────┘
  *
  * A tool may be killed at any point, and the stream it watches must not notice.  So
  * a tool is only a reader of the stream's group: it is no plumber, whose death condemns
@@ -34,18 +36,38 @@
  *   tt_lock: no pair comes or goes meanwhile, and nobody else changes them.  A pair
  *   that comes takes the settings of the head (qtrace_join), one that goes loses them.
  *   Puts may go on: old and new settings of a queue are both right.
- * invariant 2: a ring that is on or retired is listed; before it is freed, its stream's
- *   queues do not lead to it and every call that may have seen them do so is over:
- *   plumb_quiesce, by a process that has the stream, or the stream's end.
+ * invariant 2: before a retired ring is freed, its stream's queues do not lead to it and
+ *   every call that may have seen them do so is over: plumb_quiesce, by a process that
+ *   has the stream, or by any if none has, or the stream's end.
  * invariant 3: q_qidx of a head's read queue is the recorder's exactly while its
  *   stream or the stream at the other end of the pipe is recorded.
  * invariant 4: who wants a ring is known by process (tr_tapper), so that reap.c can
  *   take back what the dead wanted (htrace_bury); and what was half switched is switched
  *   again, on or off, as a whole.
- * invariant 5: while there is a ring that is on and not wanted, or retired, tt_unwanted
- *   is set, and each helper looks at them (htrace_tidy).
- * invariant 6: a ring that is not listed, or whose stream nobody would find, is counted
- *   in sl_rings of who makes or frees it, so that it is counted as leaked with him.
+ * invariant 5: while there is a ring that is on and not wanted, or retired, or that the
+ *   dead have left, tt_unwanted is set, and each helper looks at them (htrace_tidy).
+ * invariant 6: a ring is on the list from its birth to its end, whoever is killed; on its
+ *   way there from the heap, and back, a note leads to it (heap.h).
+ *
+ * Who is killed leaves a ring in one of these states; who comes next sees to it.  Who
+ * holds it, if somebody does, is tr_holder:
+ *
+ *   noted, not listed    the thread with the note.  Whoever buries it frees the ring
+ *                        (htrace_salvage).  Both noted and listed: the note is void,
+ *                        and cleared before the ring is another one's
+ *   TRACE_HELD           tr_holder: nothing leads to it.  Freed once he is gone
+ *   TRACE_ON, and        tr_holder has made the stream, and nothing leads to that yet, or
+ *     tr_holder is set   takes it apart, and nothing leads to it any more.  Once he is
+ *                        gone: if a descriptor leads to the stream, all is well, or else
+ *                        its program wants it no longer (find_lost)
+ *   TRACE_ON             nobody; who wants it is known (invariant 4).  A stream that is
+ *                        given up is wanted by no program (salvage_abandon)
+ *   TRACE_RETIRED        nobody, or tr_holder waits until nobody knows it: once he is
+ *                        gone another one begins to wait
+ *   TRACE_GONE           the tools that want it; when none is left, whoever looks
+ *
+ * So a killed process costs no ring, whatever it did with how many of them.
+ * (tests/check_trace.c, tests/stress_crash.c: recording)
  */
 #ifndef STREAMS_HEAD_TRACE_H
 #define STREAMS_HEAD_TRACE_H
@@ -59,17 +81,20 @@ void htrace_equip(void);	/* each process: the recorder's procedures */
 void htrace_born(struct stdata *sd);
 /* sd is about to be freed. */
 void htrace_gone(struct stdata *sd);
-/* Bytes of its ring, which goes on being there when sd is given up. */
-size_t htrace_bytes(struct slot *me, const struct stdata *sd);
-/*
- * What the calling thread has made is found by others now, should it be killed: the
- * streams' rings with them (sl_rings).
- */
+/* The program of stream id does not want it recorded any more. */
+void htrace_disown(struct slot *me, uint32_t id);
+/* sd, which the calling thread has made, is found by others now, should it be killed. */
+void htrace_now_found(struct slot *me, const struct stdata *sd);
 INLINE void
-htrace_found(struct slot *me)
+htrace_found(struct slot *me, const struct stdata *sd)
 {
-	st_rlx(&me->sl_rings, (size_t)0);
+	if (unlikely(ld_rlx(&me->sl_rings) != 0))
+		htrace_now_found(me, sd);
 }
+/* It is found by nobody from now on, but by the calling thread. */
+void htrace_hold(struct slot *me, const struct stdata *sd);
+/* s is that of a dead thread: what it had on the way is free, or listed. */
+void htrace_salvage(struct slot *s);
 /* Under plumb_lock: sd is no longer, or not yet, one end of a pipe. */
 void htrace_parted(struct stdata *sd);
 /* Process p is dead, or ends: its taps are closed.  From outside all groups. */

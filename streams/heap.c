@@ -105,31 +105,88 @@ unmark(void *p, bool listed)
 
 /* ---- allocating ---------------------------------------------------------------------- */
 
+/* hc has this piece now: whole whenever who does this is killed. */
+static void
+set_piece(struct heap_class *hc, char *piece, size_t n)
+{
+	LOCK_HELD(&hc->hc_lock);
+	st_rel(&hc->hc_piece, NULL);
+	st_rel(&hc->hc_end, piece + n);
+	st_rel(&hc->hc_piece, piece);
+}
+
+static size_t
+uncut(const struct heap_class *hc)
+{
+	return hc->hc_piece != NULL ? (size_t)(hc->hc_end - hc->hc_piece) : 0;
+}
+
+/* N2: p is about to be taken off. */
+INLINE void
+noted(struct heap_class *hc, struct heap_note *note, void *p, size_t size)
+{
+	LOCK_HELD(&hc->hc_lock);
+	if (note == NULL)
+		return;
+	st_rel(&hc->hc_note, note); /* N1 */
+	st_rel(&note->hn_size, size);
+	st_rel(&note->hn_mem, p);
+	CRASH_POINT();
+}
+
+/* N3 */
+INLINE void
+is_noted(struct heap_class *hc, const struct heap_note *note)
+{
+	if (note == NULL)
+		return;
+	CRASH_POINT();
+	st_rel(&hc->hc_note, NULL);
+	CRASH_POINT();
+}
+
 /* Cut an object from the class's piece, a new one if need be. */
 static void *
-cut(struct heap_class *hc)
+cut(struct heap_class *hc, struct heap_note *note)
 {
 	void *p;
 
 	LOCK_HELD(&hc->hc_lock);
-	EQUIV(hc->hc_piece == NULL, hc->hc_end == NULL);
-	ASSERT(hc->hc_piece <= hc->hc_end);
-	if (hc->hc_piece == NULL || hc->hc_size > (size_t)(hc->hc_end - hc->hc_piece)) {
+	if (hc->hc_size > uncut(hc)) {
 		size_t n = hc->hc_piecesize < hc->hc_size ? hc->hc_size : hc->hc_piecesize;
-		char *piece = arena_carve(n, LINE);
+		char *piece;
 
+		st_rel(&hc->hc_piece, NULL); /* heap_salvage counts a new one as lost */
+		piece = arena_carve(n, LINE);
 		if (piece == NULL)
 			piece = arena_carve(n = hc->hc_size, LINE);
 		if (piece == NULL)
 			return NULL;
+		set_piece(hc, piece, n);
 		plat_populate(piece, n);
-		hc->hc_piece = piece;
-		hc->hc_end = piece + n;
 	}
 	p = hc->hc_piece;
 	ASSERT(arena_backed(p, hc->hc_size));
-	hc->hc_piece += hc->hc_size;
+	noted(hc, note, p, hc->hc_size);
+	st_rel(&hc->hc_piece, hc->hc_piece + hc->hc_size);
+	is_noted(hc, note);
 	unmark(p, false);
+	return p;
+}
+
+/* The first free object, or NULL. */
+INLINE void *
+pop(struct heap_class *hc, struct heap_note *note)
+{
+	void *p = hc->hc_free;
+
+	LOCK_HELD(&hc->hc_lock);
+	IMPLY(p != NULL, arena_backed(p, hc->hc_size));
+	if (p == NULL)
+		return NULL;
+	noted(hc, note, p, hc->hc_size);
+	st_rel(&hc->hc_free, *(void **)p);
+	is_noted(hc, note);
 	return p;
 }
 
@@ -137,8 +194,8 @@ cut(struct heap_class *hc)
 static void
 cut_up(struct heap_class *hc)
 {
-	while (hc->hc_piece != NULL && hc->hc_size <= (size_t)(hc->hc_end - hc->hc_piece)) {
-		void *p = cut(hc);
+	while (hc->hc_size <= uncut(hc)) {
+		void *p = cut(hc, NULL);
 
 		mark_free(p);
 		*(void **)p = hc->hc_free;
@@ -146,40 +203,66 @@ cut_up(struct heap_class *hc)
 	}
 }
 
+/* The object of a larger class that note leads to, or none does, becomes hc's piece. */
+static void
+adopt_piece(struct heap_class *hc, void *p, size_t size, struct heap_note *note)
+{
+	LOCK_HELD(&hc->hc_lock);
+	ASSERT(size > hc->hc_size);
+	cut_up(hc);
+	if (note != NULL)
+		st_rel(&hc->hc_note, note);
+	set_piece(hc, p, size);
+	if (note != NULL)
+		st_rel(&note->hn_mem, NULL);
+	is_noted(hc, note);
+}
+
+/* A free object of that class, counted as in use, or NULL. */
+static void *
+take_out(struct slot *me, struct heap_class *from, struct heap_note *note)
+{
+	void *p;
+
+	lock_enter(me, &from->hc_lock, RANK_HEAP);
+	st_rlx(&from->hc_inuse, from->hc_inuse + 1);
+	p = pop(from, note);
+	if (p == NULL)
+		st_rlx(&from->hc_inuse, from->hc_inuse - 1);
+	lock_leave(me, &from->hc_lock);
+	return p;
+}
+
 /*
  * The arena is exhausted: take a free object of a larger class and make it a
  * piece of this one.  It stays with this class for good.
  */
 static void *
-borrow(struct slot *me, struct heap_class *hc)
+borrow(struct slot *me, struct heap_class *hc, struct heap_note *note)
 {
 	for (struct heap_class *from = hc + 1; from < heap + NHEAP; from++) {
 		void *p;
 
 		if (ld_rlx(&from->hc_free) == NULL)
 			continue;
-		lock_enter(me, &from->hc_lock, RANK_HEAP);
-		p = from->hc_free;
-		if (p != NULL)
-			st_rlx(&from->hc_free, *(void **)p);
-		lock_leave(me, &from->hc_lock);
+		p = take_out(me, from, note);
 		if (p == NULL)
 			continue;
 		lock_enter(me, &hc->hc_lock, RANK_HEAP);
-		cut_up(hc);
-		ASSERT(from->hc_size > hc->hc_size);
-		hc->hc_piece = p;
-		hc->hc_end = (char *)p + from->hc_size;
-		p = cut(hc);
+		adopt_piece(hc, p, from->hc_size, note);
 		st_rlx(&hc->hc_inuse, hc->hc_inuse + 1);
+		p = cut(hc, note);
 		lock_leave(me, &hc->hc_lock);
+		lock_enter(me, &from->hc_lock, RANK_HEAP);
+		st_rlx(&from->hc_inuse, from->hc_inuse - 1);
+		lock_leave(me, &from->hc_lock);
 		return p;
 	}
 	return NULL;
 }
 
-void *
-heap_alloc(size_t size)
+INLINE void *
+allocate(size_t size, struct heap_note *note)
 {
 	struct slot *me = slot_self();
 	struct heap_class *hc;
@@ -187,21 +270,34 @@ heap_alloc(size_t size)
 
 	if (unlikely(me == NULL || size == 0 || size > HEAP_MAX || heap_fails()))
 		return NULL;
+	IMPLY(note != NULL, ld_rlx(&note->hn_mem) == NULL);
 	hc = &heap[class_of(size)];
 	ASSERT(hc < heap + NHEAP && hc->hc_size >= size);
 	lock_enter(me, &hc->hc_lock, RANK_HEAP);
-	p = hc->hc_free;
-	IMPLY(p != NULL, arena_backed(p, hc->hc_size));
-	if (likely(p != NULL)) {
-		st_rlx(&hc->hc_free, *(void **)p);
-		unmark(p, true);
-	} else {
-		p = cut(hc);
-	}
+	/* First: who is killed with a noted one has it counted, and so who frees it for him. */
+	st_rlx(&hc->hc_inuse, hc->hc_inuse + 1);
+	p = pop(hc, note);
 	if (likely(p != NULL))
-		st_rlx(&hc->hc_inuse, hc->hc_inuse + 1);
+		unmark(p, true);
+	else
+		p = cut(hc, note);
+	if (unlikely(p == NULL))
+		st_rlx(&hc->hc_inuse, hc->hc_inuse - 1);
 	lock_leave(me, &hc->hc_lock);
-	return likely(p != NULL) ? p : borrow(me, hc);
+	return likely(p != NULL) ? p : borrow(me, hc, note);
+}
+
+void *
+heap_alloc(size_t size)
+{
+	return allocate(size, NULL);
+}
+
+void *
+heap_alloc_noted(size_t size, struct heap_note *note)
+{
+	ASSERT(note != NULL && arena_has(note));
+	return allocate(size, note);
 }
 
 void *
@@ -214,8 +310,8 @@ heap_zalloc(size_t size)
 	return p;
 }
 
-void
-heap_free(void *p, size_t size)
+INLINE void
+give_back(void *p, size_t size, struct heap_note *note)
 {
 	struct slot *me = slot_self();
 	struct heap_class *hc;
@@ -227,25 +323,85 @@ heap_free(void *p, size_t size)
 	ASSERT_AT(2, arena_backed(p, hc->hc_size));
 	lock_enter(me, &hc->hc_lock, RANK_HEAP);
 	ASSERT(hc->hc_inuse > 0);
+	if (note != NULL)
+		unmark(p, false); /* whose it was may have been killed here */
 	mark_free(p);
 	*(void **)p = hc->hc_free;
+	if (note != NULL)
+		st_rel(&hc->hc_note, note); /* N1 */
 	st_rel(&hc->hc_free, p); /* whole: its owner may be killed here */
+	if (note != NULL) {
+		CRASH_POINT();
+		st_rel(&note->hn_mem, NULL);
+	}
+	is_noted(hc, note);
 	st_rlx(&hc->hc_inuse, hc->hc_inuse - 1);
 	lock_leave(me, &hc->hc_lock);
+}
+
+void
+heap_free(void *p, size_t size)
+{
+	give_back(p, size, NULL);
+}
+
+void
+heap_free_noted(struct heap_note *note)
+{
+	ASSERT(note->hn_mem != NULL);
+	give_back(note->hn_mem, note->hn_size, note);
 }
 
 size_t
 heap_salvage(uint32_t *word)
 {
 	struct heap_class *hc = (struct heap_class *)word;
-	size_t lost = (size_t)(hc->hc_end - hc->hc_piece);
+	struct heap_note *note = hc->hc_note;
 
 	LOCK_HELD(word);
 	ASSERT(hc >= heap && hc < heap + NHEAP);
-	if (hc->hc_piece == NULL || lost > hc->hc_piecesize)
-		lost = hc->hc_piecesize;
-	hc->hc_piece = hc->hc_end = NULL;
-	return lost;
+	if (note != NULL && (note->hn_mem == hc->hc_free || note->hn_mem == hc->hc_piece))
+		st_rel(&note->hn_mem, NULL);
+	st_rel(&hc->hc_note, NULL);
+	return hc->hc_size + (hc->hc_piece == NULL ? hc->hc_piecesize : 0);
+}
+
+void
+heap_settle(void)
+{
+	struct slot *me = slot_self();
+
+	for (struct heap_class *hc = heap; me != NULL && hc < heap + NHEAP; hc++) {
+		uint32_t owner = ld_seq(&hc->hc_lock);
+
+		if (owner == 0 || !slot_gone(owner))
+			continue;
+		lock_enter(me, &hc->hc_lock, RANK_HEAP);
+		lock_leave(me, &hc->hc_lock);
+	}
+}
+
+/* ---- judging ------------------------------------------------------------------------- */
+
+bool
+heap_noting(const struct heap_note *note)
+{
+	for (const struct heap_class *hc = heap; hc < heap + NHEAP; hc++)
+		if (hc->hc_note == note)
+			return true;
+	return false;
+}
+
+/* It is that of a thread, which was killed with the class's lock. */
+static bool
+note_valid(const struct heap_class *hc)
+{
+	if (hc->hc_note == NULL)
+		return true;
+	for (uint32_t i = 1; i < NSLOT && ld_acq(&hc->hc_lock) != 0; i++)
+		if (slot_at(i) != NULL && hc->hc_note == &slot_at(i)->sl_note)
+			return true;
+	return false;
 }
 
 static bool
@@ -255,10 +411,8 @@ class_valid(const struct heap_class *hc, unsigned int c)
 
 	if (hc->hc_size != size_of(c))
 		return false;
-	/* Who was killed with the lock may have set one end of the piece: heap_salvage. */
-	if (ld_acq(&hc->hc_lock) == 0 && hc->hc_piece != NULL && hc->hc_piece != hc->hc_end &&
-	    (!arena_has(hc->hc_piece) || hc->hc_end < hc->hc_piece ||
-		    !arena_backed(hc->hc_piece, (size_t)(hc->hc_end - hc->hc_piece))))
+	if (uncut(hc) != 0 && (!arena_has(hc->hc_piece) || hc->hc_end < hc->hc_piece ||
+		    !arena_backed(hc->hc_piece, uncut(hc))))
 		return false;
 	for (void *p = hc->hc_free; p != NULL; p = *(void **)p)
 		if (!arena_backed(p, hc->hc_size) || ++n > most)
@@ -281,11 +435,9 @@ heap_valid(void)
 static bool
 class_claim(const struct heap_class *hc, unsigned int c)
 {
-	size_t uncut = (size_t)(hc->hc_end - hc->hc_piece);
-
-	if (hc->hc_size != size_of(c))
+	if (hc->hc_size != size_of(c) || !note_valid(hc))
 		return false;
-	if (ld_acq(&hc->hc_lock) == 0 && uncut != 0 && !claim_take(hc->hc_piece, uncut, CL_FREE))
+	if (uncut(hc) != 0 && !claim_take(hc->hc_piece, uncut(hc), CL_FREE))
 		return false;
 	for (void *p = hc->hc_free; p != NULL; p = *(void **)p)
 		if (!claim_take(p, hc->hc_size, CL_FREE))

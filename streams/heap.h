@@ -14,6 +14,29 @@
  * or cuts one from the class's piece, 16 objects (4 to 64 KiB) at a time from
  * the arena.  The caller says the size when freeing, so objects carry no
  * header and all are line-aligned.
+ *
+ * Death.  Who is killed with a class's lock loses an object at most: the list and the
+ * piece are whole after each store.
+ *
+ *   list    its head is replaced by one store
+ *   piece   hc_piece NULL: there is none, whatever hc_end says; a new one's end is
+ *           stored before its beginning, and to cut from it moves hc_piece only
+ *
+ * An object that must not be lost even then (a recorder's ring may be of megabytes) is
+ * noted: a note in the arena leads to it exactly while it is neither free nor led to
+ * by anything of its owner's.
+ *
+ *   N1 the class's hc_note leads to the note       under hc_lock
+ *   N2 taken: the note leads to the object, which is still first of the list or of
+ *      the piece; then it is taken off
+ *      freed: the object becomes first of the list; then the note leads to none
+ *   N3 hc_note := NULL
+ *
+ *   killed between N1 and N3: who breaks the lock clears a note that leads to what is
+ *      first of the list or of the piece: that is free
+ *   killed otherwise: the note says the truth
+ *
+ * invariant: hc_note is NULL while the lock is free.
  */
 #ifndef STREAMS_HEAP_H
 #define STREAMS_HEAP_H
@@ -29,10 +52,11 @@ struct heap_class {
 	uint32_t hc_piecesize;	/* C  bytes carved at a time */
 	void *hc_free;		/* Q  first free object; its first word links on */
 	char *hc_piece;		/* Q  what is not yet cut */
-	char *hc_end;		/* Q  its end */
+	char *hc_end;		/* Q  its end, if there is one */
 	size_t hc_size;		/* C  object size */
 	size_t hc_inuse;	/* Q  objects handed out */
-	size_t hc_spare[2];
+	struct heap_note *hc_note; /* Q  N1 */
+	size_t hc_spare;
 } LINE_ALIGNED;
 
 /* Make the classes: 0 or ENOMEM. */
@@ -44,13 +68,23 @@ void *heap_alloc(size_t size);
 void *heap_zalloc(size_t size);
 /* p may be NULL; size as asked for. */
 void heap_free(void *p, size_t size);
+/*
+ * The same for what must not be lost: a note of the calling thread leads to it when it
+ * has been allocated, and until it is free.
+ */
+void *heap_alloc_noted(size_t size, struct heap_note *note);
+void heap_free_noted(struct heap_note *note);
+/* A note of the dead says the truth afterwards: no lock of theirs is held. */
+void heap_settle(void);
+/* For who judges the arena: a class's lock was held while this note was being changed. */
+bool heap_noting(const struct heap_note *note);
 /* Nobody else being there: do its lists lead to carved memory, and end? */
 bool heap_valid(void);
 /* The same, for who judges the arena: and claim what is free. */
 bool heap_claim(void);
 /* Bytes in use. */
 size_t heap_used(void);
-/* A class's lock was broken: what is not yet cut is given up; bytes. */
+/* A class's lock was broken: the bytes that may be lost, and what was noted (N3). */
 size_t heap_salvage(uint32_t *word);
 
 /*

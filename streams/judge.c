@@ -100,6 +100,26 @@ rings_sound(void)
 	return true;
 }
 
+/* It is listed, or free and somebody was killed while he had it noted, or nobody else's. */
+static bool
+note_sound(const struct heap_note *note)
+{
+	const void *p = note->hn_mem;
+
+	return p == NULL || claim_is(p, CL_RING) || (heap_noting(note) && claim_is(p, CL_FREE)) ||
+		(note->hn_size > 0 && note->hn_size <= HEAP_MAX &&
+			judge_carved(p, note->hn_size) && claim_take(p, note->hn_size, CL_RING));
+}
+
+static bool
+notes_sound(void)
+{
+	for (uint32_t i = 1; i < NSLOT; i++)
+		if (slot_at(i) != NULL && !note_sound(&slot_at(i)->sl_note))
+			return judge_blame("thread slot %u", i);
+	return true;
+}
+
 static bool
 memory_sound(void)
 {
@@ -129,7 +149,7 @@ tables_sound(void)
 		return judge_blame("its streams");
 	if (!callout_judge())
 		return judge_blame("its callbacks");
-	return rings_sound() || judge_blame("its rings of events");
+	return (rings_sound() || judge_blame("its rings of events")) && notes_sound();
 }
 
 /* ---- V3: what leads into streams ---------------------------------------------------------- */

@@ -76,7 +76,9 @@ queue_bytes(struct slot *me, queue_t *q)
 void
 salvage_abandon(struct slot *me, struct stdata *sd, bool unread)
 {
-	size_t sum = sizeof(*sd) + htrace_bytes(me, sd);
+	size_t sum = sizeof(*sd);
+
+	htrace_disown(me, sd->sd_id); /* its ring goes */
 
 	for (queue_t *q = head_wq(sd); q != NULL && q->q_stream == sd; q = q->q_next) {
 		sum += 2 * sizeof(*q);

@@ -139,7 +139,8 @@ begin(struct slot *s, struct proc *p)
 	st_rel(&s->sl_key, next_key(s));
 	st_rlx(&s->sl_sleep, 0u);
 	st_rlx(&s->sl_fd, -1);
-	st_rlx(&s->sl_rings, (size_t)0);
+	st_rel(&s->sl_note.hn_mem, NULL);
+	st_rlx(&s->sl_rings, 0u);
 }
 
 void
@@ -190,7 +191,7 @@ slot_release(struct slot *s)
 	ASSERT(s == slot_tls || slot_tls == NULL);
 	ASSERT(ld_rlx(&s->sl_state) == SLOT_LIVE && ld_rlx(&s->sl_visiting) == NULL);
 	ASSERT_AT(2, s->sl_nheld == 0);
-	ASSERT(ld_rlx(&s->sl_home) == NULL);
+	ASSERT(ld_rlx(&s->sl_home) == NULL && ld_rlx(&s->sl_note.hn_mem) == NULL);
 	st_rel(&s->sl_state, SLOT_CLAIM(s->sl_pslot));
 	st_rel(&s->sl_pslot, NULL);
 	pthread_mutex_unlock(&s->sl_alive);

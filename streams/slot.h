@@ -49,6 +49,12 @@ struct magpair {
 
 struct file;
 
+/* A piece of the heap that nothing but this leads to (heap.h); NULL: none. */
+struct heap_note {
+	void *hn_mem;		/* A */
+	size_t hn_size;		/* A  set before */
+};
+
 /*
  * A reference that no entry holds yet, one that no entry holds any more, and a file
  * in the middle of whose close that one is given up (fd.c).
@@ -73,7 +79,8 @@ struct slot {
 	struct perim *sl_later;	/* O  perimeters to drain once outside */
 	struct file *sl_file[HANDS]; /* O  files whose references this thread changes */
 	uint64_t sl_filegen[HANDS]; /* O  their f_gen: the address may be used again */
-	size_t sl_rings;	/* O  bytes of recorder's rings that nothing leads to yet */
+	struct heap_note sl_note; /* O  a recorder's ring on its way to the list, or from it */
+	uint32_t sl_rings;	/* O  1: it may have made streams with rings that nothing leads to yet */
 	int sl_fd;		/* O  descriptor of the last call, or -1 */
 	uint32_t sl_after;	/* A  AFTER_*: what to do once outside */
 	uint32_t sl_nheld;	/* O  locks held, debug level 2 */

@@ -20,12 +20,21 @@ turn_whole(uint64_t i)
 }
 
 void
-trace_init(struct trace *t, uint32_t stream, uint32_t records)
+trace_init(struct trace *t, uint32_t stream, uint32_t records, uint32_t holder)
 {
 	ASSERT(records >= TRACE_MIN && records <= TRACE_MAX && (records & (records - 1)) == 0);
+	memset(t, 0, sizeof(*t));
 	t->tr_stream = stream;
 	t->tr_records = records;
-	st_rel(&t->tr_magic, (uint64_t)TRACE_MAGIC);
+	t->tr_state = TRACE_HELD;
+	t->tr_holder = holder;
+}
+
+void
+trace_clear(struct trace *t)
+{
+	ASSERT(t->tr_state == TRACE_HELD && ld_rlx(&t->tr_next) == 0);
+	memset(t->tr_record, 0, (size_t)t->tr_records * sizeof(t->tr_record[0]));
 }
 
 /* ---- writing ------------------------------------------------------------------------ */

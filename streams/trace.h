@@ -65,16 +65,17 @@ struct trace_record {
 } LINE_ALIGNED;
 
 /* tr_state: see head_trace.h */
-enum { TRACE_ON, TRACE_RETIRED, TRACE_GONE };
+enum { TRACE_ON, TRACE_RETIRED, TRACE_GONE, TRACE_HELD };
 
 struct trace {
-	uint64_t tr_magic;	/* A  TRACE_MAGIC; 0: the ring is no more */
+	uint64_t tr_magic;	/* A  TRACE_MAGIC; 0: held, or no more */
 	uint32_t tr_stream;	/* C  whose it is (sd_id) */
 	uint32_t tr_records;	/* C  a power of two */
 	struct trace *tr_link;	/* T  next ring; T is trace_root's lock */
 	uint32_t tr_own;	/* T  the stream's program wants it */
 	uint32_t tr_state;	/* T  TRACE_* */
 	uint64_t tr_tapper[TRACE_TAPPERS]; /* T  processes of tools, 0 none */
+	uint32_t tr_holder;	/* T  slot (sl_key) in whose hand it, or its stream, is; 0 none */
 	uint64_t tr_next LINE_ALIGNED; /* A  events claimed */
 	uint64_t tr_given;	/* A  of these given up in T2 */
 	struct trace_record tr_record[] LINE_ALIGNED;
@@ -111,8 +112,12 @@ trace_size(uint32_t records)
 	return sizeof(struct trace) + (size_t)records * sizeof(struct trace_record);
 }
 
-/* Make zeroed memory of trace_size(records) bytes a ring. */
-void trace_init(struct trace *t, uint32_t stream, uint32_t records);
+/*
+ * Make memory of trace_size(records) bytes a ring in the hand of holder, which may be
+ * listed; then, before it is on, clear its records.
+ */
+void trace_init(struct trace *t, uint32_t stream, uint32_t records, uint32_t holder);
+void trace_clear(struct trace *t);
 /* Add an event; its ev_seq is not looked at. */
 void trace_write(struct trace *t, const struct ustr_event *ev);
 /* Begin with the oldest event that is there. */

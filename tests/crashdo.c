@@ -680,7 +680,7 @@ const struct scenario crash_scenarios[SCENARIOS] = {
     {.s_name = "passing", .s_do = passing, .s_opens = true},
     {.s_name = "logging", .s_do = logging},
     {.s_name = "burying", .s_do = burying},
-    {.s_name = "recording", .s_do = crash_recording, .s_most = 600},
+    {.s_name = "recording", .s_do = crash_recording},
     {.s_name = "registering", .s_do = crash_registering},
     {.s_name = "foreign", .s_do = crash_foreign},
     {.s_name = "looking", .s_do = crash_looking},
