@@ -2,10 +2,10 @@
 /* head_trace.c: the recorder's procedures, and who wants which stream recorded. */
 #include "head_trace.h"
 #include "head_number.h"
+#include "head_ring.h"
 #include "arena.h"
 #include "fd.h"
 #include "flow.h"
-#include "heap.h"
 #include "helper.h"
 #include "putnext.h"
 #include "qtrace.h"
@@ -108,143 +108,6 @@ set_queues(struct stdata *sd, const struct trace *t)
 	}
 }
 
-/* ---- rings ---------------------------------------------------------------------------- */
-
-/* Under tt_lock: t is the calling thread's, and nothing leads to it. */
-static void
-into_hand(struct slot *me, struct trace *t)
-{
-	LOCK_HELD(&trace_root->tt_lock);
-	st_rel(&t->tr_magic, (uint64_t)0);
-	t->tr_holder = me->sl_key;
-	st_rel(&t->tr_state, (uint32_t)TRACE_HELD);
-}
-
-/* t is on the list: what its holder, who was killed, had noted is void. */
-static void
-void_note(const struct trace *t)
-{
-	struct slot *s = t->tr_holder != 0 ? slot_of(t->tr_holder) : NULL;
-
-	LOCK_HELD(&trace_root->tt_lock);
-	/* A later life of the slot cannot have noted what is listed. */
-	if (s != NULL && ld_acq(&s->sl_note.hn_mem) == t)
-		st_rel(&s->sl_note.hn_mem, NULL);
-}
-
-static void
-list_in(struct trace *t)
-{
-	LOCK_HELD(&trace_root->tt_lock);
-	t->tr_link = trace_root->tt_first;
-	st_rel(&trace_root->tt_first, t);
-}
-
-/* What leads to t in the list, or to its end. */
-static struct trace **
-place_of(const struct trace *t)
-{
-	struct trace **at = &trace_root->tt_first;
-
-	LOCK_HELD(&trace_root->tt_lock);
-	while (*at != NULL && *at != t)
-		at = &(*at)->tr_link;
-	return at;
-}
-
-/* Invariant 6: noted until it is listed. */
-static struct trace *
-ring_make(struct slot *me, uint32_t id, unsigned int records)
-{
-	uint32_t n = TRACE_MIN;
-	struct trace *t;
-
-	while (n < records)
-		n *= 2;
-	ASSERT(n <= TRACE_MAX);
-	t = heap_alloc_noted(trace_size(n), &me->sl_note);
-	if (t == NULL)
-		return NULL;
-	trace_init(t, id, n, me->sl_key);
-	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	list_in(t);
-	CRASH_POINT();
-	st_rel(&me->sl_note.hn_mem, NULL);
-	lock_leave(me, &trace_root->tt_lock);
-	trace_clear(t);
-	return t;
-}
-
-/* t, which is in hand: noted before it is off the list, until it is free. */
-static void
-ring_free(struct slot *me, struct trace *t)
-{
-	struct trace **at;
-
-	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	ASSERT(t->tr_state == TRACE_HELD && t->tr_holder == me->sl_key);
-	st_rel(&me->sl_note.hn_size, trace_size(t->tr_records));
-	st_rel(&me->sl_note.hn_mem, t);
-	CRASH_POINT();
-	at = place_of(t);
-	ASSERT(*at == t);
-	st_rel(at, t->tr_link);
-	lock_leave(me, &trace_root->tt_lock);
-	heap_free_noted(&me->sl_note);
-}
-
-void
-htrace_salvage(struct slot *s)
-{
-	struct slot *me = slot_tls;
-	const struct trace *t;
-	bool there;
-
-	ASSERT(s != me && slot_gone(ld_acq(&s->sl_key)));
-	if (me == NULL || ld_acq(&s->sl_note.hn_mem) == NULL)
-		return;
-	heap_settle();
-	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	t = ld_acq(&s->sl_note.hn_mem);
-	there = t != NULL && *place_of(t) == t;
-	if (there)
-		st_rel(&s->sl_note.hn_mem, NULL); /* it is seen to as all that are listed */
-	lock_leave(me, &trace_root->tt_lock);
-	if (t != NULL && !there)
-		heap_free_noted(&s->sl_note);
-}
-
-/* By whom a ring is wanted: not counted is a program whose stream is gone. */
-static bool
-wanted(const struct trace *t)
-{
-	LOCK_HELD(&trace_root->tt_lock);
-	for (int i = 0; i < TRACE_TAPPERS; i++)
-		if (t->tr_tapper[i] != 0)
-			return true;
-	return t->tr_own && t->tr_state == TRACE_ON;
-}
-
-/* Is t in the hand of somebody who was killed, or, on, its stream? */
-static bool
-left(const struct trace *t)
-{
-	LOCK_HELD(&trace_root->tt_lock);
-	return t->tr_holder != 0 && slot_gone(t->tr_holder);
-}
-
-/* The ring that is on for stream id, whether its queues lead to it yet or not. */
-static struct trace *
-listed(uint32_t id)
-{
-	struct trace *t = trace_root->tt_first;
-
-	LOCK_HELD(&trace_root->tt_lock);
-	while (t != NULL && (t->tr_stream != id || t->tr_state != TRACE_ON))
-		t = t->tr_link;
-	return t;
-}
-
 /* A process of this life, as tr_tapper has it. */
 static uint64_t
 tapper_of(const struct proc *p)
@@ -286,7 +149,7 @@ on(struct slot *me, struct stdata *sd, uint32_t holder, uint64_t tapper, struct 
 	bool ok;
 
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	t = listed(sd->sd_id);
+	t = ring_on(sd->sd_id);
 	if (t == NULL) {
 		t = fresh;
 		t->tr_holder = holder;
@@ -309,9 +172,9 @@ off(struct slot *me, struct stdata *sd)
 	struct trace *t;
 
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	t = listed(sd->sd_id);
+	t = ring_on(sd->sd_id);
 	IMPLY(t != NULL, t->tr_stream == sd->sd_id && t->tr_state == TRACE_ON);
-	if (t != NULL && !wanted(t)) {
+	if (t != NULL && !ring_wanted(t)) {
 		set_queues(sd, NULL);
 		t->tr_holder = 0;
 		st_rel(&t->tr_state, (uint32_t)TRACE_RETIRED);
@@ -347,7 +210,7 @@ set_holder(struct slot *me, uint32_t id, uint32_t holder)
 	struct trace *t;
 
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	t = listed(id);
+	t = ring_on(id);
 	if (t != NULL)
 		t->tr_holder = holder;
 	lock_leave(me, &trace_root->tt_lock);
@@ -387,8 +250,8 @@ next_gone(struct slot *me, uint32_t id)
 		t->tr_holder = 0;
 		st_rel(&t->tr_state, (uint32_t)TRACE_GONE);
 		CRASH_POINT();
-		if (!wanted(t)) {
-			into_hand(me, t);
+		if (!ring_wanted(t)) {
+			ring_into_hand(me, t);
 			return t;
 		}
 	}
@@ -418,75 +281,40 @@ htrace_gone(struct stdata *sd)
 static bool
 unwanted(const struct trace *t)
 {
-	return t->tr_state == TRACE_ON && !wanted(t);
+	return t->tr_state == TRACE_ON && !ring_wanted(t);
 }
 
 static bool
 in_lost_hand(const struct trace *t)
 {
-	return t->tr_state == TRACE_ON && left(t);
+	return t->tr_state == TRACE_ON && ring_left(t);
 }
 
 /* Nobody waits already until nothing leads to it. */
 static bool
 retired(const struct trace *t)
 {
-	return t->tr_state == TRACE_RETIRED && (t->tr_holder == 0 || left(t));
-}
-
-/* Nothing leads to it, and nobody frees it. */
-static bool
-scrap(const struct trace *t)
-{
-	return (t->tr_state == TRACE_GONE && !wanted(t)) || (t->tr_state == TRACE_HELD && left(t));
+	return t->tr_state == TRACE_RETIRED && (t->tr_holder == 0 || ring_left(t));
 }
 
 static bool
 needs_care(const struct trace *t)
 {
-	return unwanted(t) || in_lost_hand(t) || t->tr_state == TRACE_RETIRED || scrap(t);
-}
-
-/*
- * The lowest number above id of a stream with a ring that is(t), or 0: so that one
- * for which nothing can be done is in the way of no other.
- */
-static uint32_t
-next_id(struct slot *me, bool (*is)(const struct trace *), uint32_t id)
-{
-	uint32_t next = 0;
-
-	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	for (const struct trace *t = trace_root->tt_first; t != NULL; t = t->tr_link)
-		if (is(t) && t->tr_stream > id && (next == 0 || t->tr_stream < next))
-			next = t->tr_stream;
-	lock_leave(me, &trace_root->tt_lock);
-	return next;
-}
-
-static struct trace *
-first_that(bool (*is)(const struct trace *), uint32_t id)
-{
-	struct trace *t = trace_root->tt_first;
-
-	LOCK_HELD(&trace_root->tt_lock);
-	while (t != NULL && !((id == 0 || t->tr_stream == id) && is(t)))
-		t = t->tr_link;
-	return t;
+	return unwanted(t) || in_lost_hand(t) || t->tr_state == TRACE_RETIRED || ring_scrap(t);
 }
 
 /* ON, and in the hand of somebody who was killed: was the stream found before? */
 static void
 find_lost(struct slot *me)
 {
-	for (uint32_t id = 0; (id = next_id(me, in_lost_hand, id)) != 0;) {
+	for (uint32_t id = 0; (id = ring_next(me, in_lost_hand, id)) != 0;) {
 		bool found = number_enter(me, id, NULL) != NULL;
 		struct trace *t;
 
 		if (found)
 			number_leave(me);
 		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-		t = first_that(in_lost_hand, id);
+		t = ring_first(in_lost_hand, id);
 		if (t != NULL && !found)
 			t->tr_own = 0;
 		CRASH_POINT();
@@ -500,7 +328,7 @@ find_lost(struct slot *me)
 static void
 retire(struct slot *me)
 {
-	for (uint32_t id = 0; (id = next_id(me, unwanted, id)) != 0;) {
+	for (uint32_t id = 0; (id = ring_next(me, unwanted, id)) != 0;) {
 		struct stdata *sd = number_enter(me, id, NULL);
 
 		if (sd != NULL) {
@@ -540,23 +368,21 @@ knowing(struct slot *me, uint32_t id, struct group **gp)
 	return true;
 }
 
-/*
- * The retired ring of stream id that this thread is to wait for; or the one it has waited
- * for, which is in its hand then, if the stream was not closed meanwhile.
- */
+/* From now on this thread waits for a retired ring of stream id; false: there is none. */
 static bool
 begin_waiting(struct slot *me, uint32_t id)
 {
 	struct trace *t;
 
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	t = first_that(retired, id);
+	t = ring_first(retired, id);
 	if (t != NULL)
 		t->tr_holder = me->sl_key;
 	lock_leave(me, &trace_root->tt_lock);
 	return t != NULL;
 }
 
+/* It has: that ring, in its hand now; or NULL, it is not over, or it went with its stream. */
 static struct trace *
 end_waiting(struct slot *me, uint32_t id, bool over)
 {
@@ -567,7 +393,7 @@ end_waiting(struct slot *me, uint32_t id, bool over)
 		if (t->tr_stream == id && t->tr_state == TRACE_RETIRED && t->tr_holder == me->sl_key)
 			break;
 	if (t != NULL && over)
-		into_hand(me, t);
+		ring_into_hand(me, t);
 	else if (t != NULL)
 		t->tr_holder = 0;
 	lock_leave(me, &trace_root->tt_lock);
@@ -581,7 +407,7 @@ end_waiting(struct slot *me, uint32_t id, bool over)
 static void
 free_retired(struct slot *me)
 {
-	for (uint32_t id = 0; (id = next_id(me, retired, id)) != 0;) {
+	for (uint32_t id = 0; (id = ring_next(me, retired, id)) != 0;) {
 		struct trace *t = NULL;
 		struct group *g;
 
@@ -590,24 +416,6 @@ free_retired(struct slot *me)
 		if (t != NULL)
 			ring_free(me, t);
 	}
-}
-
-static void
-free_scrap(struct slot *me)
-{
-	struct trace *t;
-
-	do {
-		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-		t = first_that(scrap, 0);
-		if (t != NULL) {
-			void_note(t);
-			into_hand(me, t);
-		}
-		lock_leave(me, &trace_root->tt_lock);
-		if (t != NULL)
-			ring_free(me, t);
-	} while (t != NULL);
 }
 
 void
@@ -621,8 +429,8 @@ htrace_tidy(void)
 	find_lost(me);
 	retire(me);
 	free_retired(me);
-	free_scrap(me);
-	if (next_id(me, needs_care, 0) != 0)
+	ring_free_scrap(me);
+	if (ring_next(me, needs_care, 0) != 0)
 		st_rel(&trace_root->tt_unwanted, 1u); /* for others, or later */
 }
 
@@ -636,9 +444,9 @@ unwant(struct slot *me, struct trace *t, int i)
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
 	t->tr_tapper[i] = 0;
 	CRASH_POINT();
-	gone = t->tr_state == TRACE_GONE && !wanted(t);
+	gone = t->tr_state == TRACE_GONE && !ring_wanted(t);
 	if (gone)
-		into_hand(me, t);
+		ring_into_hand(me, t);
 	lock_leave(me, &trace_root->tt_lock);
 	if (gone)
 		ring_free(me, t);
@@ -690,7 +498,7 @@ htrace_disown(struct slot *me, uint32_t id)
 	if (likely(ld_acq(&trace_root->tt_first) == NULL))
 		return;
 	lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
-	t = listed(id);
+	t = ring_on(id);
 	if (t != NULL)
 		t->tr_own = 0;
 	lock_leave(me, &trace_root->tt_lock);

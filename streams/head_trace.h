@@ -46,28 +46,8 @@
  *   again, on or off, as a whole.
  * invariant 5: while there is a ring that is on and not wanted, or retired, or that the
  *   dead have left, tt_unwanted is set, and each helper looks at them (htrace_tidy).
- * invariant 6: a ring is on the list from its birth to its end, whoever is killed; on its
- *   way there from the heap, and back, a note leads to it (heap.h).
  *
- * Who is killed leaves a ring in one of these states; who comes next sees to it.  Who
- * holds it, if somebody does, is tr_holder:
- *
- *   noted, not listed    the thread with the note.  Whoever buries it frees the ring
- *                        (htrace_salvage).  Both noted and listed: the note is void,
- *                        and cleared before the ring is another one's
- *   TRACE_HELD           tr_holder: nothing leads to it.  Freed once he is gone
- *   TRACE_ON, and        tr_holder has made the stream, and nothing leads to that yet, or
- *     tr_holder is set   takes it apart, and nothing leads to it any more.  Once he is
- *                        gone: if a descriptor leads to the stream, all is well, or else
- *                        its program wants it no longer (find_lost)
- *   TRACE_ON             nobody; who wants it is known (invariant 4).  A stream that is
- *                        given up is wanted by no program (salvage_abandon)
- *   TRACE_RETIRED        nobody, or tr_holder waits until nobody knows it: once he is
- *                        gone another one begins to wait
- *   TRACE_GONE           the tools that want it; when none is left, whoever looks
- *
- * So a killed process costs no ring, whatever it did with how many of them.
- * (tests/check_trace.c, tests/stress_crash.c: recording)
+ * What becomes of a ring when somebody is killed: head_ring.h.
  */
 #ifndef STREAMS_HEAD_TRACE_H
 #define STREAMS_HEAD_TRACE_H
@@ -93,8 +73,6 @@ htrace_found(struct slot *me, const struct stdata *sd)
 }
 /* It is found by nobody from now on, but by the calling thread. */
 void htrace_hold(struct slot *me, const struct stdata *sd);
-/* s is that of a dead thread: what it had on the way is free, or listed. */
-void htrace_salvage(struct slot *s);
 /* Under plumb_lock: sd is no longer, or not yet, one end of a pipe. */
 void htrace_parted(struct stdata *sd);
 /* Process p is dead, or ends: its taps are closed.  From outside all groups. */

@@ -10,7 +10,7 @@
  * depot: each store to one leaves it whole (cache.h).  A thread that died
  * outside the library or asleep held nothing else; what one left half done that
  * died inside a call is seen to by salvage.c, and what it had in its hands is
- * lost and counted as IN_HAND; but for recorder's rings, which may be large (head_trace.h).
+ * lost and counted as IN_HAND; but for recorder's rings, which may be large (head_ring.h).
  *
  * Who buries may die too: pr_keeper names him, and another one begins again.
  * The same for the maker of an embryo, as soon as it is certain that no child
@@ -20,6 +20,7 @@
 #include "cache.h"
 #include "callout.h"
 #include "fd.h"
+#include "head_ring.h"
 #include "head_trace.h"
 #include "helper.h"
 #include "orphan.h"
@@ -80,7 +81,7 @@ bury_threads(struct proc *p)
 		cache_detach(s);
 		if (ld_acq(&s->sl_home) != NULL)
 			faa(&slot_root->sr_leaked, (size_t)IN_HAND);
-		htrace_salvage(s);
+		ring_salvage(s);
 		slot_bury(s);
 	}
 }
