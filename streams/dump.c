@@ -129,6 +129,10 @@ holders(FILE *to, const struct ustr_view_stream *vs)
 	if (vs->vs_nfds > 0)
 		fprintf(to, vs->vs_nfds > LISTED ? " ... (process: descriptors)\n" :
 			" (process: descriptors)\n");
+	else if (vs->vs_opens > 0 && vs->vs_attached == 0 && !(vs->vs_state & USTR_STREAM_LINKED))
+		fprintf(to, "  open in no process: %s\n", vs->vs_state & USTR_STREAM_DAMAGED ?
+			"left by one that was killed" :
+			"in a message that nobody has received yet, or being opened");
 	if (vs->vs_holder != 0)
 		fprintf(to, "  held by thread %d, which pushes, pops or closes\n",
 			(int)vs->vs_holder);

@@ -31,7 +31,9 @@ find_ring(struct ustr_look *lk, unsigned int id, struct trace *head)
 		if (!look_copy(lk, t, LINE, head, sizeof(*head)))
 			return NULL;
 		n = head->tr_records;
-		if (trace_valid(head, id) && n >= TRACE_MIN && n <= TRACE_MAX && (n & (n - 1)) == 0)
+		/* One that is retired records no more. */
+		if (trace_valid(head, id) && head->tr_state != TRACE_RETIRED && n >= TRACE_MIN &&
+		    n <= TRACE_MAX && (n & (n - 1)) == 0)
 			return t;
 	}
 	return NULL;

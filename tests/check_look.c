@@ -280,6 +280,9 @@ START_TEST(a_stream_that_only_a_message_leads_to_is_seen)
 {
 	struct ustr_view *v;
 	int p[2], q[2], found = 0;
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
 
 	make_pipe(p);
 	make_pipe(q);
@@ -293,8 +296,12 @@ START_TEST(a_stream_that_only_a_message_leads_to_is_seen)
 			found++;
 			ck_assert_uint_eq(v->v_streams[i].vs_opens, 1);
 			ck_assert_uint_eq(v->v_streams[i].vs_put_bytes, 1);
+			GIVES(ustr_view_draw(&v->v_streams[i], f), 0);
 		}
 	ck_assert_int_eq(found, 1);
+	fclose(f);
+	ck_assert_ptr_nonnull(strstr(text, "open in no process: in a message"));
+	free(text);
 	ustr_view_free(v);
 	close_pipe(p);
 	str_close(q[0]);

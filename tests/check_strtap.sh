@@ -149,6 +149,8 @@ has ' 3 echo/W1  *put  *M_IOCTL .* command 0x5401'
 has ' 3 head/R0  *put  *M_IOCNAK .* returns '
 expect 0 '' "$strtap" --instance demo -c 20 2
 only ' 2 head/R0 '
+# Recorded no longer, though the ring may still be there.
+expect 1 'no stream is recorded' "$strtap" -1 -p "$talk"
 expect 0 '' "$strtap" -I demo -c 20 1 2 /dev/streams/echo/0
 expect 0 '' env USTREAMS_INSTANCE=demo "$strtap" -c 20 -t proto,M_IOCTL
 only 'M_PROTO\|M_IOCTL'
@@ -198,6 +200,7 @@ expect 2 'no pcapng file' "$strtap" -r "$0"
 : >"$dir/empty"
 expect 2 'no pcapng file' "$strtap" -r "$dir/empty"
 expect 2 'No such file' "$strtap" -r "$dir/none"
+expect 2 'Is a directory' "$strtap" -r "$dir"
 expect 2 'full\|space' "$strtap" -I demo -c 2000 -w /dev/full
 expect 2 'No such file' "$strtap" -I demo -w "$dir/none/t.pcapng"
 echo "files: good"

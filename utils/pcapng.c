@@ -2,6 +2,7 @@
 /* pcapng.c: blocks of a pcapng file. */
 #include "pcapng.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
@@ -230,6 +231,10 @@ pcapng_read(FILE *from, struct pcapng_packet *p, int *begun, const char **why)
 	}
 	if (got == 0 && *begun)
 		return 0;
+	if (ferror(from)) {
+		*why = strerror(errno);
+		return -1;
+	}
 	*why = *begun ? "it is cut short, or damaged" : "it is no pcapng file";
 	return -1;
 }
