@@ -109,6 +109,7 @@ crash_recording(const int fd[2])
 	ustr_tap_t *tap;
 	char c;
 
+	record_the_birth(); /* first: who buries victims has them die early */
 	T(str_ioctl(fd[0], I_PUSH, "crashq"));
 	tap = ustr_tap_open((unsigned int)ustr_streamid(fd[0]), 64);
 	T(ustr_trace(fd[1], 64));
@@ -124,7 +125,6 @@ crash_recording(const int fd[2])
 	ustr_tap_close(tap);
 	T(ustr_trace(fd[1], 0));
 	record_the_end();
-	record_the_birth();
 }
 
 /* ---- modules and drivers of one's own --------------------------------------------------- */
@@ -578,6 +578,11 @@ crash_poor(const int fd[2])
 	while (n < STREAMS && str_pipe(&end[n]) == 0)
 		n += 2;
 	for (i = 0; i < n && ustr_trace(end[i], 256) == 0; i++)
+		;
+	while (i-- > 0)
+		T(ustr_trace(end[i], 0));
+	/* Small ones, which are cut from those when all else is used up. */
+	for (i = 0; i < n && ustr_trace(end[i], 16) == 0; i++)
 		;
 	while (i-- > 0)
 		T(ustr_trace(end[i], 0));
