@@ -266,6 +266,9 @@ htrace_gone(struct stdata *sd)
 
 	if (likely(ld_acq(&trace_root->tt_first) == NULL) || me == NULL)
 		return;
+	/* First: who is killed after it leaves no head that leads to what is free. */
+	qtrace_set(sd->sd_rq, NULL);
+	qtrace_set(head_wq(sd), NULL);
 	do {
 		lock_enter(me, &trace_root->tt_lock, RANK_TRACE);
 		t = next_gone(me, sd->sd_id);

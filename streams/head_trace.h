@@ -39,6 +39,7 @@
  * invariant 2: before a retired ring is freed, its stream's queues do not lead to it and
  *   every call that may have seen them do so is over: plumb_quiesce, by a process that
  *   has the stream, or by any if none has, or the stream's end.
+ *   Of a head that is freed, q_tap is 0 before its ring is TRACE_GONE.
  * invariant 3: q_qidx of a head's read queue is the recorder's exactly while its
  *   stream or the stream at the other end of the pipe is recorded.
  * invariant 4: who wants a ring is known by process (tr_tapper), so that reap.c can

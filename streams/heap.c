@@ -363,7 +363,7 @@ heap_salvage(uint32_t *word)
 	if (note != NULL && (note->hn_mem == hc->hc_free || note->hn_mem == hc->hc_piece))
 		st_rel(&note->hn_mem, NULL);
 	st_rel(&hc->hc_note, NULL);
-	return hc->hc_size + (hc->hc_piece == NULL ? hc->hc_piecesize : 0);
+	return (note == NULL ? hc->hc_size : 0) + (hc->hc_piece == NULL ? hc->hc_piecesize : 0);
 }
 
 void

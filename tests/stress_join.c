@@ -165,10 +165,40 @@ use_device(void)
 	MUST(str_close(fd));
 }
 
+/* One's own streams, one of them from its start, and perhaps another one's. */
+static void
+use_recorder(void)
+{
+	struct ustr_event ev;
+	unsigned int id;
+	ustr_tap_t *tap;
+	int fd[2];
+	char c;
+
+	MUST(ustr_tune("trace", rnd(2) ? 64 : 0));
+	MUST(str_pipe(fd));
+	MUST(ustr_tune("trace", 0));
+	crash_nonblock(fd);
+	MUST(ustr_trace(fd[0], 128));
+	id = (unsigned int)MUST(ustr_streamid(fd[1]));
+	tap = ustr_tap_open(id - rnd(id < 6 ? id : 6), 64);
+	sensible(tap != NULL ? 0 : -1, "ustr_tap_open");
+	MUST(str_write(fd[1], "x", 1));
+	MUST(str_read(fd[0], &c, 1));
+	if (tap != NULL)
+		sensible(ustr_tap_read(tap, &ev), "ustr_tap_read");
+	if (rnd(2))
+		MUST(ustr_trace(fd[0], 0));
+	ustr_tap_close(tap);
+	MUST(str_close(fd[0]));
+	MUST(str_close(fd[1]));
+}
+
 static void
 perform(bool long_one)
 {
-	static void (*const acts[])(void) = {use_fifo, use_name, use_module, use_device};
+	static void (*const acts[])(void) = {use_fifo, use_name, use_module, use_device,
+	    use_recorder};
 
 	must_be_up();
 	do
