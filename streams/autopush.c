@@ -118,12 +118,7 @@ autopush_modules(const char names[][FMNAMESZ + 1], int n)
 int
 autopush_major(const char *name)
 {
-	struct regent *re = registry_hold(name, strnlen(name, FMNAMESZ + 1), REG_DRIVER);
-
-	if (re == NULL)
-		return -1;
-	registry_rele(re);
-	return (int)re->re_major;
+	return registry_major(name);
 }
 
 static int

@@ -503,6 +503,13 @@ fd_inhand(struct file *f)
 }
 
 void
+fd_parting(struct file *f)
+{
+	parting(slot_tls, f);
+	JITTER();
+}
+
+void
 fd_kept(struct file *f)
 {
 	ASSERT(ld_rlx(&slot_tls->sl_file[HAND_NEW]) == f);

@@ -215,6 +215,8 @@ void fd_rele(struct file *f, bool drain);
 void fd_putback(struct file *f, bool drain);
 /* Who keeps a reference other than by a descriptor begins to, which is in hand. */
 void fd_kept(struct file *f);
+/* Who keeps one is about to do so no more: it is in hand, fd_rele follows. */
+void fd_parting(struct file *f);
 /* And gives it up: fd_rele follows. */
 void fd_unkept(struct file *f);
 /* A descriptor for f, at least min; takes over one reference: it or -errno. */

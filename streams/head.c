@@ -412,16 +412,17 @@ head_push(struct slot *me, struct stdata *sd, const char *name, int oflag)
 		return EINVAL;
 	rq = head_pair(sd, re, 0);
 	if (rq == NULL) {
-		registry_rele(re);
+		registry_rele(me, re);
 		return ENOSR;
 	}
 	error = head_callopen(me, rq, &dev, oflag, MODOPEN);
 	if (error != 0) {
 		qprocsoff(rq);
 		head_unpair(re, rq);
-		registry_rele(re);
+		registry_rele(me, re);
 		return error;
 	}
+	registry_rele(me, re); /* it is linked: U2 of registry.h */
 	st_rlx(&sd->sd_pushed, sd->sd_pushed + 1);
 	return 0;
 }
@@ -437,13 +438,14 @@ head_dispose(struct slot *me, queue_t *wq, int oflag)
 	ASSERT(ld_rlx(&wq->q_stream->sd_plumber) == me->sl_key);
 	if (error == 0)
 		error = relinkable(me);
-	if (error == 0)
-		error = run_close(me, rq, oflag);
 	if (error != 0)
 		return error;
-	head_unpair(re, rq);
-	registry_rele(re);
-	return 0;
+	registry_hand(me, re);
+	error = run_close(me, rq, oflag);
+	if (error == 0)
+		head_unpair(re, rq);
+	registry_rele(me, re);
+	return error;
 }
 
 int

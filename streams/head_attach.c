@@ -79,8 +79,10 @@ attach_remove(const char *path)
 		return error;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	nd = node_find(&pp, NODE_ATTACH);
-	if (nd != NULL)
+	if (nd != NULL) {
+		fd_parting(nd->nd_file); /* from there into the hand: F1 of salvage.h */
 		node_remove(nd);
+	}
 	lock_leave(me, &registry->rg_lock);
 	if (nd == NULL)
 		return EINVAL;
@@ -93,14 +95,12 @@ attach_remove(const char *path)
 bool
 attach_holds(const struct file *f)
 {
-	struct slot *me = slot_self();
 	bool found = false;
 
-	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	LOCK_HELD(&registry->rg_lock);
 	for (int i = 0; i < NODE_CHAINS; i++)
 		for (const struct node *nd = head_root->hr_node[i]; nd != NULL; nd = nd->nd_next)
 			found |= nd->nd_file == f;
-	lock_leave(me, &registry->rg_lock);
 	return found;
 }
 

@@ -127,6 +127,7 @@ head_delist(struct slot *me, struct stdata *sd)
 	if (*link == sd) {
 		*link = sd->sd_nextopen;
 		sd->sd_nextopen = NULL;
+		registry_over(sd->sd_reg);
 	}
 	lock_leave(me, &registry->rg_lock);
 }
@@ -134,10 +135,8 @@ head_delist(struct slot *me, struct stdata *sd)
 void
 head_scrap(struct stdata *sd)
 {
-	if (sd->sd_kind == HEAD_FIFO) {
+	if (sd->sd_kind == HEAD_FIFO)
 		node_free(sd->sd_node);
-		registry_rele(sd->sd_reg);
-	}
 	head_free(sd);
 }
 

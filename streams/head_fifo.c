@@ -30,13 +30,12 @@ make(const struct plat_path *pp)
 		sd->sd_state = SD_BROKEN | SD_NOWRITER;
 		ASSERT(sd->sd_opens == 0 && sd->sd_readers == 0 && sd->sd_writers == 0);
 		fifo_join(sd->sd_rq);
-		return nd;
-	}
-	if (sd != NULL)
+	} else if (sd != NULL) {
 		head_free(sd);
+	}
 	if (re != NULL)
-		registry_rele(re);
-	return NULL;
+		registry_rele(slot_tls, re);
+	return nd;
 }
 
 static bool

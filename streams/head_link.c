@@ -255,18 +255,15 @@ drop_parts(struct link *lk)
 {
 	queue_t pair[2] = { { .q_kind = QK_READ, .q_perim = lk->lk_perim[0] },
 		{ .q_perim = lk->lk_perim[1] } };
-	bool kept = lk->lk_kept, held = lk->lk_held;
+	bool kept = lk->lk_kept;
 
 	st_rel(&lk->lk_perim[0], NULL);
 	st_rel(&lk->lk_perim[1], NULL);
 	st_rel(&lk->lk_kept, false);
-	st_rel(&lk->lk_held, false);
 	CRASH_POINT();
 	registry_unperims(lk->lk_mux, pair);
 	if (kept)
 		fd_unkept(lk->lk_file);
-	if (held)
-		registry_rele(lk->lk_mux);
 }
 
 /* Take lk's stream out again (L6): 0 and the file to be released, or ETIME. */
@@ -391,10 +388,6 @@ attach(struct call *c, struct file *f, bool persist, struct link **lkp)
 	if (error == 0 && lk == NULL)
 		error = ENOSR;
 	if (error == 0 && (error = link_make(lk)) == 0) {
-		if (persist) {
-			registry_keep(lk->lk_mux);
-			st_rel(&lk->lk_held, true);
-		}
 		*lkp = lk;
 		CRASH_POINT();
 		error = join(c->c_me, lk);

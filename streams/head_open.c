@@ -185,7 +185,10 @@ autopush(struct slot *me, struct stdata *sd, int oflag)
 /* No errno, which a driver's open routine may give: somebody opened that minor first. */
 #define OUTRUN (-1)
 
-/* A new stream; re's use is the stream's from now on, if 0 is returned. */
+/*
+ * A new stream: 0 and it, or an errno; with it as well if who asked is to close it.  He
+ * has it before it is whole: whoever buries him finds one or the other.
+ */
 static int
 open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag,
 	struct stdata **sdp)
@@ -221,15 +224,11 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 		error = choose(me, sd, getminor(dev));
 	if (error == 0)
 		error = autopush(me, sd, oflag);
+	st_rel(sdp, sd);
+	CRASH_POINT();
 	f_and(&sd->sd_state, ~(uint32_t)SD_OPENING);
 	head_plumb_leave(sd);
 	plumb_exit(me);
-	if (error == 0) {
-		*sdp = sd;
-		return 0;
-	}
-	registry_keep(re); /* closing gives up the stream's use */
-	head_abandon(sd);
 	return error;
 }
 
@@ -319,7 +318,7 @@ open_fifo(struct regent *re, const struct devname *dn, int oflag, struct file *f
 	struct plat_path pp;
 
 	fifo_device(re, (uint32_t)dn->dn_minor, dn->dn_clone, &pp);
-	registry_rele(re);
+	registry_rele(slot_tls, re);
 	return fifo_open(&pp, oflag, f);
 }
 
@@ -347,14 +346,13 @@ open_device(const char *name, int oflag, struct file *f)
 		return ENOENT;
 	error = judge_flags(oflag);
 	if (error != 0) {
-		registry_rele(re);
+		registry_rele(slot_tls, re);
 		return error;
 	}
 	if (strcmp(re->re_name, "fifo") == 0)
 		return open_fifo(re, &dn, oflag, f);
 	error = open_minor(re, &dn, oflag, f, &joined);
-	if (error != 0 || joined)
-		registry_rele(re); /* an open stream has a use of its own */
+	registry_rele(slot_tls, re); /* the stream is on its list: U3 of registry.h */
 	return error == 0 && joined ? head_reopen(f->f_head, oflag) : error;
 }
 

@@ -120,8 +120,20 @@ link_remove(struct link *lk)
 		at = &(*at)->lk_next;
 	ASSERT(*at == lk);
 	*at = lk->lk_next;
+	registry_over(lk->lk_mux);
 	lock_leave(me, &registry->rg_lock);
 	heap_free(lk, sizeof(*lk));
+}
+
+bool
+link_of(const struct regent *re)
+{
+	const struct link *lk = registry->rg_links;
+
+	LOCK_HELD(&registry->rg_lock);
+	while (lk != NULL && lk->lk_mux != re)
+		lk = lk->lk_next;
+	return lk != NULL;
 }
 
 void

@@ -46,7 +46,6 @@ struct link {
 	bool lk_sure;		/* O  the driver knows it; not while it is being told */
 	bool lk_seen;		/* R  in a search for circles */
 	bool lk_kept;		/* O  f_kept of lk_file counts it */
-	bool lk_held;		/* O  a use of lk_mux is its: persistent, listed */
 	struct link *lk_todo;	/* R */
 	/* What the lower side's queues, read and write, need and what they had. */
 	struct perim *lk_perim[2]; /* O */
@@ -65,6 +64,8 @@ struct link {
 int link_make(struct link *lk);
 /* Take a link of the caller's off the list and free it. */
 void link_remove(struct link *lk);
+/* Is there a link of the multiplexor re?  With the registry lock held. */
+bool link_of(const struct regent *re);
 /* It is linked. */
 void link_settle(struct link *lk);
 /*

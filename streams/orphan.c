@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* orphan.c: hanging up streams that need code that is gone; labels of orphan.h. */
 #include "orphan.h"
+#include "uses.h"
 
 #include <stropts.h>
 
@@ -40,16 +41,45 @@ look_at(struct stdata *sd)
 		hang_up(mate);
 }
 
-static void
+/* False: a stopped thread is in the way. */
+static bool
 look_through(struct slot *me, struct group *g)
 {
-	plumb_into(me, g);
+	if (!plumb_look(me, g))
+		return false;
 	g = ld_rlx(&me->sl_home);
 	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
 	for (queue_t *hrq = g->g_heads; hrq != NULL; hrq = hrq->q_gnext)
 		look_at(hrq->q_stream);
 	lock_leave(me, &plumb_root->pl_lock);
 	plumb_looked(me);
+	return true;
+}
+
+/* O2: all streams are looked at. */
+static bool
+hang_up_all(struct slot *me)
+{
+	bool all = true;
+
+	for (struct group *g = ld_acq(&plumb_root->pl_all); g != NULL; g = g->g_all)
+		if (ld_acq(&g->g_heads) != NULL)
+			all &= look_through(me, g);
+	return all;
+}
+
+/* O3: those that nobody uses any more go. */
+static bool
+discard_unused(struct slot *me)
+{
+	uint32_t taken[NREG];
+	bool used[NREG];
+
+	registry_orphans(me, taken);
+	if (!uses_look(me, used))
+		return false;
+	registry_sweep(me, used, taken);
+	return true;
 }
 
 void
@@ -60,8 +90,6 @@ orphan_run(struct slot *me)
 	NO_LOCK_HELD();
 	if (likely(orphaned == ld_seq(&registry->rg_hungup)))
 		return;
-	for (struct group *g = ld_acq(&plumb_root->pl_all); g != NULL; g = g->g_all)
-		if (ld_acq(&g->g_heads) != NULL)
-			look_through(me, g);
-	st_rel(&registry->rg_hungup, orphaned);
+	if (hang_up_all(me) && discard_unused(me))
+		st_rel(&registry->rg_hungup, orphaned);
 }

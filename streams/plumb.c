@@ -125,6 +125,26 @@ plumb_into(struct slot *me, struct group *g)
 		plumb_wait(me, g);
 }
 
+bool
+plumb_look(struct slot *me, struct group *g)
+{
+	unsigned int step = 0;
+	int64_t since = 0;
+
+	while (!plumb_enter(me, g = group_root(g))) {
+		uint32_t owner = ld_seq(&g->g_plumber);
+		const struct slot *s = slot_of(owner);
+
+		if (owner == 0 || owner == GROUP_MERGED || !plat_backoff(&step))
+			continue;
+		if (slot_gone(owner))
+			plumb_wait(me, g); /* who sees to it */
+		else if (s != NULL && slot_stopped(s, &since))
+			return false;
+	}
+	return true;
+}
+
 NOINLINE bool
 plumb_run(struct slot *me, struct group *g)
 {

@@ -48,6 +48,8 @@ bool plumb_deadend_sound(void);
 void plumb_wait(struct slot *me, struct group *g);
 /* Enter g, or what it has been merged into, waiting for writers. */
 void plumb_into(struct slot *me, struct group *g);
+/* The same for who need not; false: it is held by a stopped thread. */
+bool plumb_look(struct slot *me, struct group *g);
 /* Serve the run list: was there anything, and no writer waiting? */
 bool plumb_run(struct slot *me, struct group *g);
 /* Perimeters whose parked work lies in other groups. */

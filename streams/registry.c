@@ -6,6 +6,7 @@
 #include "callout.h"
 #include "claim.h"
 #include "heap.h"
+#include "link.h"
 #include "putnext.h"
 
 #include <errno.h>
@@ -143,12 +144,13 @@ empty(struct regent *re)
 static int
 fill(struct regent *re, const char *name, const struct streamtab *st, int flags, bool intree)
 {
-	uint32_t n = (uint32_t)(re - registry->rg_ent);
+	uint32_t n = (uint32_t)(re - registry->rg_ent), taken = re->re_taken + 1;
 	int error;
 
 	LOCK_HELD(&registry->rg_lock);
 	ASSERT(n < NREG && re->re_kind == REG_FREE);
 	memset(re, 0, sizeof(*re));
+	re->re_taken = taken != 0 ? taken : 1;
 	strncpy(re->re_name, name, FMNAMESZ);
 	re->re_flags = (uint32_t)flags;
 	re->re_major = n;
@@ -165,6 +167,7 @@ fill(struct regent *re, const char *name, const struct streamtab *st, int flags,
 	if (error != 0) {
 		empty(re);
 		memset(re, 0, sizeof(*re));
+		re->re_taken = taken;
 	}
 	return error;
 }
@@ -266,45 +269,130 @@ static void
 discard(struct regent *re)
 {
 	LOCK_HELD(&registry->rg_lock);
-	ASSERT(re->re_uses == 0);
 	ASSERT(re->re_kind != REG_FREE);
+	ASSERT(re->re_open == NULL && !link_of(re)); /* U3, U4 */
+	re->re_taken++;
 	st_rel(&re->re_kind, (uint32_t)REG_FREE);
 	autopush_forget(re);
 	empty(re);
 }
 
-int
-ustr_unregister(const char *name)
+/* U3, U4. */
+static bool
+is_open(const struct regent *re)
 {
-	struct slot *me = slot_self();
+	LOCK_HELD(&registry->rg_lock);
+	return re->re_open != NULL || link_of(re);
+}
+
+int
+registry_leave(struct slot *me, const char *name, struct regent **rep, uint32_t *taken)
+{
 	struct regent *re;
 	int error = 0;
 
-	if (me == NULL)
-		return -1;
-	if (!name_ok(name)) {
-		errno = EINVAL;
-		return -1;
-	}
+	if (!name_ok(name))
+		return EINVAL;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	re = find(name, strlen(name));
 	if (re == NULL || !put_here[re->re_tables.qt_idx])
 		error = ENOENT;
-	else if (re->re_uses > 0 || (re->re_intree && slot_root->sr_named))
+	else if (is_open(re) || (re->re_intree && slot_root->sr_named))
 		error = EBUSY;
-	else {
-		for (uint32_t i = 0; i < 4; i++)
-			put_clear(re->re_tables.qt_idx + i);
-		if (!re->re_intree)
-			code_set(re->re_major, slot_proc(), false);
-		if (re->re_intree || !code_lives(re->re_major))
+	else
+		*taken = re->re_taken;
+	*rep = re;
+	lock_leave(me, &registry->rg_lock);
+	return error;
+}
+
+/* This process has the code of re no longer. */
+static void
+forget_code(struct regent *re)
+{
+	LOCK_HELD(&registry->rg_lock);
+	for (uint32_t i = 0; i < 4; i++)
+		put_clear(re->re_tables.qt_idx + i);
+	if (!re->re_intree)
+		code_set(re->re_major, slot_proc(), false);
+	if (re->re_intree || !code_lives(re->re_major))
+		discard(re);
+}
+
+int
+registry_part(struct slot *me, struct regent *re, uint32_t taken)
+{
+	int error = 0;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	if (re->re_taken != taken || !put_here[re->re_tables.qt_idx])
+		error = EAGAIN;
+	else if (is_open(re))
+		error = EBUSY;
+	else
+		forget_code(re);
+	lock_leave(me, &registry->rg_lock);
+	return error;
+}
+
+void
+registry_orphans(struct slot *me, uint32_t taken[NREG])
+{
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	for (uint32_t i = 0; i < NREG; i++)
+		taken[i] = registry->rg_ent[i].re_kind == REG_ORPHAN ? registry->rg_ent[i].re_taken : 0;
+	lock_leave(me, &registry->rg_lock);
+}
+
+void
+registry_sweep(struct slot *me, const bool used[NREG], const uint32_t taken[NREG])
+{
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	for (uint32_t i = 0; i < NREG; i++) {
+		struct regent *re = &registry->rg_ent[i];
+
+		if (taken[i] != 0 && re->re_taken == taken[i] && !used[i] && !is_open(re)) {
+			ASSERT(re->re_kind == REG_ORPHAN);
 			discard(re);
+		}
 	}
 	lock_leave(me, &registry->rg_lock);
-	if (error == 0)
-		return 0;
-	errno = error;
-	return -1;
+}
+
+/* ---- in hand ------------------------------------------------------------------------ */
+
+void
+registry_hand(struct slot *me, struct regent *re)
+{
+	int i = 0;
+
+	ASSERT(me == slot_tls && re->re_kind != REG_FREE);
+	while (i < USES - 1 && ld_rlx(&me->sl_use[i]) != 0)
+		i++;
+	ASSERT(ld_rlx(&me->sl_use[i]) == 0);
+	(void)xchg(&me->sl_use[i], re->re_major + 1);
+	CRASH_POINT();
+}
+
+void
+registry_over(struct regent *re)
+{
+	if (unlikely(ld_acq(&re->re_kind) == REG_ORPHAN))
+		(void)faa(&registry->rg_orphaned, 1u);
+}
+
+void
+registry_rele(struct slot *me, struct regent *re)
+{
+	int i = 0;
+
+	while (i < USES - 1 && ld_rlx(&me->sl_use[i]) != re->re_major + 1)
+		i++;
+	ASSERT(ld_rlx(&me->sl_use[i]) == re->re_major + 1);
+	CRASH_POINT();
+	st_rel(&me->sl_use[i], 0u);
+	CRASH_POINT();
+	registry_over(re); /* after that: who looks now does not find it */
 }
 
 struct regent *
@@ -319,70 +407,50 @@ registry_hold(const char *name, size_t n, uint32_t kind)
 	re = find(name, n);
 	if (re != NULL && re->re_kind != kind)
 		re = NULL;
-	if (re != NULL)
-		re->re_uses++;
+	if (re != NULL) {
+		re->re_taken++;
+		registry_hand(me, re);
+	}
 	lock_leave(me, &registry->rg_lock);
 	return re;
 }
 
-void
-registry_rele(struct regent *re)
+/* The number of what is registered so, or -1. */
+static int
+number(const char *name, uint32_t kind)
 {
 	struct slot *me = slot_self();
+	size_t n = strnlen(name, FMNAMESZ + 1);
+	const struct regent *re;
+	int major = -1;
 
-	if (me == NULL)
-		return;
+	if (me == NULL || n == 0 || n > FMNAMESZ)
+		return -1;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
-	ASSERT(re->re_uses > 0);
-	ASSERT(re->re_kind != REG_FREE);
-	if (--re->re_uses == 0 && re->re_kind == REG_ORPHAN)
-		discard(re);
+	re = find(name, n);
+	if (re != NULL && re->re_kind == kind)
+		major = (int)re->re_major;
 	lock_leave(me, &registry->rg_lock);
+	return major;
 }
 
-void
-registry_keep(struct regent *re)
+int
+registry_major(const char *name)
 {
-	struct slot *me = slot_self();
-
-	if (me == NULL)
-		return;
-	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
-	ASSERT(re->re_uses > 0);
-	ASSERT(re->re_kind != REG_FREE);
-	re->re_uses++;
-	lock_leave(me, &registry->rg_lock);
+	return number(name, REG_DRIVER);
 }
 
 bool
 registry_known(const char *name)
 {
-	struct regent *re = registry_hold(name, strnlen(name, FMNAMESZ + 1), REG_MODULE);
-
-	if (re == NULL)
-		return false;
-	registry_rele(re);
-	return true;
-}
-
-/* The process that had the code of re, and nobody else has, is gone. */
-static void
-orphan(struct regent *re)
-{
-	LOCK_HELD(&registry->rg_lock);
-	ASSERT(!re->re_intree && (re->re_kind == REG_MODULE || re->re_kind == REG_DRIVER));
-	if (re->re_uses == 0) {
-		discard(re);
-		return;
-	}
-	st_rel(&re->re_kind, (uint32_t)REG_ORPHAN);
-	(void)faa(&registry->rg_orphaned, 1u);
+	return number(name, REG_MODULE) >= 0;
 }
 
 void
 registry_forget(const struct proc *p)
 {
 	struct slot *me = slot_self();
+	bool orphans = false;
 
 	if (me == NULL)
 		return;
@@ -390,14 +458,17 @@ registry_forget(const struct proc *p)
 	for (uint32_t i = 0; i < registry->rg_n; i++) {
 		struct regent *re = &registry->rg_ent[i];
 
-		if (re->re_kind == REG_FREE || re->re_kind == REG_ORPHAN || re->re_intree)
+		if (re->re_kind == REG_FREE || re->re_intree)
 			continue;
 		code_set(i, p, false);
 		CRASH_POINT();
 		/* Whoever did this before may have been killed here. */
 		if (!code_lives(i))
-			orphan(re);
+			st_rel(&re->re_kind, (uint32_t)REG_ORPHAN);
+		orphans |= re->re_kind == REG_ORPHAN; /* whose use may have ended with p */
 	}
+	if (orphans)
+		(void)faa(&registry->rg_orphaned, 1u);
 	lock_leave(me, &registry->rg_lock);
 }
 

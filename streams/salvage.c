@@ -76,7 +76,7 @@ queue_bytes(struct slot *me, queue_t *q)
 void
 salvage_abandon(struct slot *me, struct stdata *sd, bool unread)
 {
-	size_t sum = sizeof(*sd);
+	size_t sum = sizeof(struct file) + sizeof(*sd);
 
 	htrace_disown(me, sd->sd_id); /* its ring goes */
 

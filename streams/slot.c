@@ -141,6 +141,8 @@ begin(struct slot *s, struct proc *p)
 	st_rlx(&s->sl_fd, -1);
 	st_rel(&s->sl_note.hn_mem, NULL);
 	st_rlx(&s->sl_rings, 0u);
+	for (int i = 0; i < USES; i++)
+		st_rlx(&s->sl_use[i], 0u);
 }
 
 void
@@ -192,6 +194,8 @@ slot_release(struct slot *s)
 	ASSERT(ld_rlx(&s->sl_state) == SLOT_LIVE && ld_rlx(&s->sl_visiting) == NULL);
 	ASSERT_AT(2, s->sl_nheld == 0);
 	ASSERT(ld_rlx(&s->sl_home) == NULL && ld_rlx(&s->sl_note.hn_mem) == NULL);
+	for (int i = 0; i < USES; i++)
+		st_rel(&s->sl_use[i], 0u); /* of one that was cancelled */
 	st_rel(&s->sl_state, SLOT_CLAIM(s->sl_pslot));
 	st_rel(&s->sl_pslot, NULL);
 	pthread_mutex_unlock(&s->sl_alive);
@@ -214,6 +218,8 @@ slot_bury(struct slot *s)
 	st_rel(&s->sl_visiting, NULL);
 	for (int i = 0; i < HANDS; i++)
 		st_rel(&s->sl_file[i], NULL);
+	for (int i = 0; i < USES; i++)
+		st_rel(&s->sl_use[i], 0u);
 	st_rel(&s->sl_pslot, NULL);
 	st_rel(&s->sl_state, SLOT_FREE);
 }

@@ -61,6 +61,9 @@ struct heap_note {
  */
 enum { HAND_NEW, HAND_OLD, HAND_OUTER, HANDS };
 
+/* So many modules and drivers a thread may be about at a time: an open that pushes needs two. */
+#define USES 4
+
 struct slot {
 	/* Line 0: what others look at. */
 	struct group *sl_home;	   /* A  group entered, NULL outside */
@@ -79,6 +82,7 @@ struct slot {
 	struct perim *sl_later;	/* O  perimeters to drain once outside */
 	struct file *sl_file[HANDS]; /* O  files whose references this thread changes */
 	uint64_t sl_filegen[HANDS]; /* O  their f_gen: the address may be used again */
+	uint32_t sl_use[USES];	/* A  1 + number of a module in hand (registry.h), or 0 */
 	struct heap_note sl_note; /* O  a recorder's ring on its way to the list, or from it */
 	uint32_t sl_rings;	/* O  1: it may have made streams with rings that nothing leads to yet */
 	int sl_fd;		/* O  descriptor of the last call, or -1 */

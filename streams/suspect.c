@@ -90,7 +90,7 @@ in_hand(const struct slot *s, const struct file *f)
 }
 
 /*
- * Does any entry, a link, or the hands of a living thread, lead to f?  Entries are
+ * Does any entry, a link, a path, or the hands of a living thread, lead to f?  Entries are
  * looked at before hands: a reference that is dropped goes that way, and one that
  * went the other way meanwhile is counted (F4).
  */
@@ -100,7 +100,7 @@ led_to(const struct file *f)
 	uint32_t top = ld_acq(&slot_root->sr_ptop), moved = ld_seq(suspect_moved(f));
 
 	LOCK_HELD(&head_root->hr_lock);
-	if (ld_acq(&f->f_kept) > 0 || unfinished(f))
+	if (ld_acq(&f->f_kept) > 0 || attach_holds(f) || unfinished(f))
 		return true;
 	for (uint32_t i = 1; i < top; i++) {
 		const struct proc *p = slot_procat(i);
@@ -119,31 +119,62 @@ led_to(const struct file *f)
 	return ld_seq(suspect_moved(f)) != moved;
 }
 
-/* Nobody knows of f any more, and who was to free it is dead: that stays so. */
+/* Somebody alive closes it, or sees to it: he may yet die, and it stays a suspect. */
 static bool
-is_scrap(const struct file *f)
+in_care(const struct file *f)
 {
 	uint32_t closer = ld_acq(&f->f_closer);
 
-	return ld_acq(&f->f_closing) == FILE_GONE && (closer == 0 || slot_gone(closer));
+	return closer != 0 && !slot_gone(closer);
 }
 
-/* Take the first suspect off the list to which nothing leads any more. */
+/* Off the list, if it is there. */
+static void
+acquit(struct file *f)
+{
+	struct file **link = &head_root->hr_suspect;
+
+	LOCK_HELD(&head_root->hr_lock);
+	while (*link != NULL && *link != f)
+		link = &(*link)->f_suspect;
+	if (*link == f)
+		st_rlx(link, f->f_suspect);
+}
+
+/*
+ * A suspect to which nothing leads any more, which stays so; the caller sees to it.  One
+ * that is closed but for its memory he has in his hands.
+ */
 static struct file *
 lost_file(struct slot *me)
 {
-	struct file **link, *f;
+	struct file *f;
 
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY); /* paths */
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
-	for (link = &head_root->hr_suspect; (f = *link) != NULL; link = &f->f_suspect)
-		if (!led_to(f))
+	for (f = head_root->hr_suspect; f != NULL; f = f->f_suspect)
+		if (!in_care(f) && !led_to(f))
 			break;
-	if (f != NULL)
-		st_rlx(link, f->f_suspect);
-	if (f != NULL && is_scrap(f))
+	if (f != NULL && ld_acq(&f->f_closing) == FILE_GONE) {
+		acquit(f);
 		fd_claim(f); /* it may be made suspect anew, for another of the dead */
+	} else if (f != NULL) {
+		st_rel(&f->f_closer, me->sl_key);
+	}
 	lock_leave(me, &head_root->hr_lock);
+	lock_leave(me, &registry->rg_lock);
 	return f;
+}
+
+/* It is seen to; or another time. */
+static void
+seen_to(struct slot *me, struct file *f, bool again)
+{
+	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
+	if (!again)
+		acquit(f);
+	st_rel(&f->f_closer, 0u);
+	lock_leave(me, &head_root->hr_lock);
 }
 
 /* It was in an open: the stream that was to be its is taken apart. */
@@ -151,42 +182,90 @@ static void
 adopt_streams(struct slot *me)
 {
 	for (uint32_t i = 0; i < NREG; i++)
-		if (ld_acq(&registry->rg_ent[i].re_kind) == REG_DRIVER)
+		if (ld_acq(&registry->rg_ent[i].re_kind) >= REG_DRIVER) /* or an orphan */
 			head_adopt(me, &registry->rg_ent[i]);
+}
+
+/* ---- giving up ------------------------------------------------------------------ */
+
+/* Inside its group: can that be had for relinking, or is somebody in it stopped? */
+static bool
+relinkable(struct slot *me)
+{
+	bool alone = plumb_try(me);
+
+	if (alone)
+		plumb_unlock(me);
+	return alone;
+}
+
+/*
+ * sd is left as it is, but for its modules and driver: they are in use no more (U2 of
+ * registry.h), and never run for it again.  Their close routines may have been run.
+ */
+static void
+take_out(struct stdata *sd)
+{
+	queue_t *q, *last = NULL;
+
+	while ((q = head_next(sd, head_wq(sd))) != NULL && q != last) {
+		registry_over(registry_of(q));
+		qprocsoff(last = q);
+	}
+}
+
+/* Nobody will close the stream of f: false, when a stopped thread is in the way. */
+static bool
+give_up(struct slot *me, struct file *f)
+{
+	struct stdata *sd = f->f_head;
+	bool unread = ld_acq(&f->f_closing) == FILE_LAST;
+
+	plumb_into(me, head_group(sd));
+	if (!relinkable(me)) {
+		plumb_exit(me);
+		return false;
+	}
+	salvage_condemn(sd);
+	(void)head_unlinkall(me, sd, false); /* it will not be closed */
+	CRASH_POINT();
+	head_delist(me, sd); /* who opens the minor gets a new one */
+	salvage_abandon(me, sd, unread);
+	take_out(sd);
+	plumb_exit(me);
+	return true;
+}
+
+/* What f was is made good: false, when a stopped thread is in the way. */
+static bool
+resolve(struct slot *me, struct file *f)
+{
+	uint32_t closing = ld_acq(&f->f_closing);
+
+	if (f->f_head == NULL)
+		adopt_streams(me);
+	/* If its stream was not waiting for it, though it may still name it; or it never had one: */
+	if (closing != FILE_QUIET && f->f_head != NULL && !fifo_counts(f))
+		return give_up(me, f);
+	if (closing != FILE_QUIET && f->f_head != NULL)
+		fifo_leave(f); /* all that the others want to know */
+	faa(&slot_root->sr_leaked, sizeof(*f));
+	return true;
 }
 
 void
 suspect_resolve(struct slot *me)
 {
+	bool done = true;
 	struct file *f;
 
 	NO_LOCK_HELD();
-	while (ld_rlx(&head_root->hr_suspect) != NULL && (f = lost_file(me)) != NULL) {
-		uint32_t closing = ld_acq(&f->f_closing), closer = ld_acq(&f->f_closer);
-
+	while (done && ld_rlx(&head_root->hr_suspect) != NULL && (f = lost_file(me)) != NULL) {
 		if (ld_rlx(&me->sl_file[HAND_OLD]) == f) {
 			fd_scrap(f); /* claimed */
 			continue;
 		}
-		if (closer != 0 && !slot_gone(closer))
-			continue; /* he goes on with it */
-		if (attach_holds(f))
-			continue; /* a path leads to it */
-		faa(&slot_root->sr_leaked, sizeof(*f));
-		if (f->f_head == NULL)
-			adopt_streams(me);
-		/* Its stream was not waiting for it, though it may still name it; or never had it. */
-		if (closing == FILE_QUIET || closing == FILE_GONE || f->f_head == NULL)
-			continue;
-		if (fifo_counts(f)) {
-			fifo_leave(f); /* all that the others want to know */
-			continue;
-		}
-		plumb_into(me, head_group(f->f_head));
-		salvage_condemn(f->f_head);
-		(void)head_unlinkall(me, f->f_head, false); /* it will not be closed */
-		head_delist(me, f->f_head); /* who opens the minor gets a new one */
-		salvage_abandon(me, f->f_head, closing == FILE_LAST);
-		plumb_exit(me);
+		done = resolve(me, f);
+		seen_to(me, f, !done);
 	}
 }

@@ -17,7 +17,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-enum { HIWAT = 2000, HANG = CRASH_HANG, ACT, LATER };
+enum { HIWAT = 2000, USED_MS = 2000, HANG = CRASH_HANG, ACT, LATER };
 /* Which of the points of an I_LINK to begin with, and how many: those of the merging. */
 enum { MERGE_FIRST = 10, MERGE_POINTS = 40 };
 
@@ -404,6 +404,44 @@ merging_look(const char *name, long n)
 	return alive;
 }
 
+/* ---- uses of what is registered -------------------------------------------------------- */
+
+static struct module_info use_info = {4302, "crashuse", 0, INFPSZ, HIWAT, HIWAT / 4};
+static struct qinit use_init = {queue_put, queue_srv, plain_open, plain_close, NULL, &use_info, NULL};
+static struct streamtab use_tab = {&use_init, &use_init, NULL, NULL};
+
+static void
+using_stand(void)
+{
+	MUST(ustr_register_driver("crashdev", &use_tab, D_MTPERQ));
+	MUST(ustr_register_module("crashuse", &use_tab, D_MTQPAIR));
+}
+
+static void
+using(const int fd[2])
+{
+	int dev = (int)T(str_open("/dev/streams/clone/crashdev", O_RDWR | O_NONBLOCK));
+
+	(void)fd;
+	T(str_ioctl(dev, I_PUSH, "crashuse"));
+	T(str_ioctl(dev, I_PUSH, "crashuse"));
+	T(str_ioctl(dev, I_POP, 0));
+	T(str_close(dev));
+}
+
+/* Wherever the user died, nobody uses it any more. */
+static bool
+using_look(const char *name, long n)
+{
+	static const char *const names[] = {"crashdev", "crashuse"};
+
+	for (int i = 0; i < 2; i++)
+		for (long end = stress_now() + USED_MS; ustr_unregister(names[i]) != 0;)
+			if (ustr_service(0) == 0 && stress_now() > end)
+				DIE("%s %ld: %s: %s", name, n, names[i], strerrorname_np(errno));
+	return true;
+}
+
 /* ---- and of the rest of the interface ---------------------------------------- */
 
 static void
@@ -696,6 +734,7 @@ const struct scenario crash_scenarios[SCENARIOS] = {
     {.s_name = "closing", .s_do = closing, .s_opens = true},
     {.s_name = "linking", .s_do = linking, .s_most = 600},
     {.s_name = "merging", .s_do = merging, .s_stand = merging_stand, .s_look = merging_look},
+    {.s_name = "using", .s_do = using, .s_stand = using_stand, .s_look = using_look},
     {.s_name = "taking", .s_do = taking_over, .s_stand = merging_stand, .s_look = merging_look},
 };
 

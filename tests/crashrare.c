@@ -652,7 +652,7 @@ void
 crash_burying(const int fd[2])
 {
 	static const char *const does[] = {"plumbing", "closing", "opening", "passing", "naming",
-	    "recording", "descriptors", "exchange", "linking"};
+	    "recording", "descriptors", "exchange", "linking", "registering"};
 	static unsigned int turn; /* survivors move it on */
 	const unsigned int n = sizeof(does) / sizeof(does[0]) + 3;
 	unsigned int which = turn % n, step = turn / n % 60;
