@@ -510,21 +510,6 @@ fd_parting(struct file *f)
 }
 
 void
-fd_kept(struct file *f)
-{
-	ASSERT(ld_rlx(&slot_tls->sl_file[HAND_NEW]) == f);
-	faa(&f->f_kept, 1u);
-}
-
-void
-fd_unkept(struct file *f)
-{
-	parting(slot_tls, f);
-	fas(&f->f_kept, 1u);
-	JITTER();
-}
-
-void
 fd_keep(void)
 {
 	hands_settled(slot_tls);

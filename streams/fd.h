@@ -40,7 +40,7 @@
 #define FD_CHUNKS 1024	/* chunks: a million descriptors */
 
 struct file {
-	uint32_t f_ref;		/* A  entries in all tables, and f_kept */
+	uint32_t f_ref;		/* A  entries in all tables, links, paths, messages */
 	uint32_t f_flags;	/* A  open(2) flags: access mode, O_NONBLOCK */
 	struct stdata *f_head;	/* C */
 	struct file *f_next;	/* R  on head_root's list of unfinished closes; O while
@@ -50,7 +50,7 @@ struct file {
 	uint32_t f_closing;	/* O  FILE_*: how far its close has come */
 	uint32_t f_side;	/* R  FIFO: what it is counted as (head_fifo.h) */
 	uint32_t f_closer;	/* A  slot of who closes it */
-	uint32_t f_kept;	/* A  references that are no entries: links */
+	uint32_t f_spare;
 };
 
 /* Nothing yet; not the last file of its stream; the last; the stream is gone. */
@@ -213,12 +213,8 @@ bool fd_hold_inside(struct slot *me, struct file *f);
 void fd_rele(struct file *f, bool drain);
 /* The one in hand. */
 void fd_putback(struct file *f, bool drain);
-/* Who keeps a reference other than by a descriptor begins to, which is in hand. */
-void fd_kept(struct file *f);
-/* Who keeps one is about to do so no more: it is in hand, fd_rele follows. */
+/* Who keeps one other than by a descriptor is about to do so no more; fd_rele follows. */
 void fd_parting(struct file *f);
-/* And gives it up: fd_rele follows. */
-void fd_unkept(struct file *f);
 /* A descriptor for f, at least min; takes over one reference: it or -errno. */
 int fd_install(struct file *f, int min, bool cloexec);
 int fd_dup(int fd, int min, bool cloexec);

@@ -240,30 +240,38 @@ record(struct stdata *mux, struct file *f, bool persist)
 		heap_free(lk, sizeof(*lk));
 		return NULL;
 	}
-	fd_kept(f);
-	lk->lk_kept = true;
 	return lk;
 }
 
-/*
- * What a record owns but its reference to the file, which is in hand afterwards.  Each
- * is forgotten before it is given back: who is killed in between gives it up, and
- * nobody gives it back twice.
- */
+/* Free a record that is not listed, with what it owns but its reference to the file. */
 static void
-drop_parts(struct link *lk)
+record_free(struct link *lk)
 {
 	queue_t pair[2] = { { .q_kind = QK_READ, .q_perim = lk->lk_perim[0] },
 		{ .q_perim = lk->lk_perim[1] } };
-	bool kept = lk->lk_kept;
 
-	st_rel(&lk->lk_perim[0], NULL);
-	st_rel(&lk->lk_perim[1], NULL);
-	st_rel(&lk->lk_kept, false);
-	CRASH_POINT();
 	registry_unperims(lk->lk_mux, pair);
-	if (kept)
-		fd_unkept(lk->lk_file);
+	heap_free(lk, sizeof(*lk));
+}
+
+/*
+ * The end of a record: its file is in hand afterwards.  Who is killed in here left it
+ * listed, as it was, and another one does all of it; or he had it, and gives it up.
+ */
+static struct file *
+record_end(struct slot *me, struct link *lk)
+{
+	struct regent *mux = lk->lk_mux;
+	struct file *f = lk->lk_file;
+
+	registry_hand(me, mux); /* the link may have been its last use */
+	fd_parting(f);
+	CRASH_POINT();
+	link_remove(lk);
+	CRASH_POINT();
+	record_free(lk);
+	registry_rele(me, mux);
+	return f;
 }
 
 /* Take lk's stream out again (L6): 0 and the file to be released, or ETIME. */
@@ -277,9 +285,7 @@ undo(struct slot *me, struct link *lk, struct file **fp)
 		come_back(me, lk);
 	plumb_unlock(me);
 	CRASH_POINT();
-	*fp = lk->lk_file;
-	drop_parts(lk);
-	link_remove(lk);
+	*fp = record_end(me, lk);
 	return 0;
 }
 
@@ -335,15 +341,10 @@ adopt_orphans(void)
 	struct link *lk;
 
 	while ((lk = link_orphan()) != NULL) {
-		struct file *f = lk->lk_file;
-
-		if (ld_acq(&lk->lk_lower->sd_state) & SD_PLEX) {
+		if (ld_acq(&lk->lk_lower->sd_state) & SD_PLEX)
 			link_settle(lk);
-			continue;
-		}
-		drop_parts(lk);
-		link_remove(lk);
-		fd_rele(f, false);
+		else
+			fd_rele(record_end(slot_tls, lk), false);
 	}
 }
 
@@ -392,8 +393,7 @@ attach(struct call *c, struct file *f, bool persist, struct link **lkp)
 		CRASH_POINT();
 		error = join(c->c_me, lk);
 	} else if (lk != NULL) {
-		drop_parts(lk);
-		heap_free(lk, sizeof(*lk));
+		record_free(lk);
 	}
 	head_plumb_leave(sd);
 	return error;

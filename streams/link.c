@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* link.c: the records of links: ids, circles, owners. */
 #include "link.h"
-#include "heap.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -119,10 +118,19 @@ link_remove(struct link *lk)
 	while (*at != NULL && *at != lk)
 		at = &(*at)->lk_next;
 	ASSERT(*at == lk);
-	*at = lk->lk_next;
-	registry_over(lk->lk_mux);
+	st_rel(at, lk->lk_next);
 	lock_leave(me, &registry->rg_lock);
-	heap_free(lk, sizeof(*lk));
+}
+
+bool
+link_holds(const struct file *f)
+{
+	const struct link *lk = registry->rg_links;
+
+	LOCK_HELD(&registry->rg_lock);
+	while (lk != NULL && lk->lk_file != f)
+		lk = lk->lk_next;
+	return lk != NULL;
 }
 
 bool

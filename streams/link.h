@@ -45,7 +45,6 @@ struct link {
 	bool lk_persist;	/* C  by I_PLINK */
 	bool lk_sure;		/* O  the driver knows it; not while it is being told */
 	bool lk_seen;		/* R  in a search for circles */
-	bool lk_kept;		/* O  f_kept of lk_file counts it */
 	struct link *lk_todo;	/* R */
 	/* What the lower side's queues, read and write, need and what they had. */
 	struct perim *lk_perim[2]; /* O */
@@ -62,8 +61,10 @@ struct link {
  * stream is linked already, or a circle would be closed.
  */
 int link_make(struct link *lk);
-/* Take a link of the caller's off the list and free it. */
+/* Take a link of the caller's off the list. */
 void link_remove(struct link *lk);
+/* Is there a link that keeps f?  With the registry lock held. */
+bool link_holds(const struct file *f);
 /* Is there a link of the multiplexor re?  With the registry lock held. */
 bool link_of(const struct regent *re);
 /* It is linked. */

@@ -3,6 +3,7 @@
 #include "suspect.h"
 #include "head_attach.h"
 #include "head_fifo.h"
+#include "link.h"
 #include "salvage.h"
 
 void
@@ -100,7 +101,7 @@ led_to(const struct file *f)
 	uint32_t top = ld_acq(&slot_root->sr_ptop), moved = ld_seq(suspect_moved(f));
 
 	LOCK_HELD(&head_root->hr_lock);
-	if (ld_acq(&f->f_kept) > 0 || attach_holds(f) || unfinished(f))
+	if (link_holds(f) || attach_holds(f) || unfinished(f))
 		return true;
 	for (uint32_t i = 1; i < top; i++) {
 		const struct proc *p = slot_procat(i);
@@ -150,7 +151,7 @@ lost_file(struct slot *me)
 {
 	struct file *f;
 
-	lock_enter(me, &registry->rg_lock, RANK_REGISTRY); /* paths */
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY); /* links and paths */
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
 	for (f = head_root->hr_suspect; f != NULL; f = f->f_suspect)
 		if (!in_care(f) && !led_to(f))

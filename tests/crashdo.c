@@ -316,6 +316,18 @@ closing(const int fd[2])
 	str_close(fd[1]);
 }
 
+/* Only the link keeps the stream, whose other end is told when it goes. */
+static void
+last_link(const int fd[2])
+{
+	int mux = str_open("/dev/streams/clone/mux", O_RDWR | O_NONBLOCK);
+	int id = str_ioctl(mux, I_LINK, fd[0]);
+
+	str_close(fd[0]);
+	str_ioctl(mux, I_UNLINK, id);
+	str_close(mux);
+}
+
 /* A multiplexor of the victim's own: with it goes the link. */
 static void
 linking(const int fd[2])
@@ -733,6 +745,7 @@ const struct scenario crash_scenarios[SCENARIOS] = {
     {.s_name = "burials", .s_do = crash_burying, .s_turns = 800},
     {.s_name = "closing", .s_do = closing, .s_opens = true},
     {.s_name = "linking", .s_do = linking, .s_most = 600},
+    {.s_name = "lastlink", .s_do = last_link, .s_most = 600},
     {.s_name = "merging", .s_do = merging, .s_stand = merging_stand, .s_look = merging_look},
     {.s_name = "using", .s_do = using, .s_stand = using_stand, .s_look = using_look},
     {.s_name = "taking", .s_do = taking_over, .s_stand = merging_stand, .s_look = merging_look},

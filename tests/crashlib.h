@@ -8,7 +8,7 @@
 
 #include "stresslib.h"
 
-enum { LIMIT_MS = 200, ORDINARY = 17, SCENARIOS = ORDINARY + 13 };
+enum { LIMIT_MS = 200, ORDINARY = 17, SCENARIOS = ORDINARY + 14 };
 /* The question that crashdo does not answer. */
 enum { CRASH_HANG = 'x' << 8 };
 enum { CRASH_IOCTLTIME = 15000 };
@@ -47,7 +47,7 @@ struct scenario {
 };
 /*
  * The ordinary ones can be done again and again; then what takes too long for
- * that, closing, linking, merging, using and taking over from who merged.
+ * that, closing, linking, unlinking, merging, using and taking over from who merged.
  */
 extern const struct scenario crash_scenarios[SCENARIOS];
 const struct scenario *crash_scenario(const char *name);
