@@ -52,18 +52,40 @@
  *   who has pl_lock: R2..R4 store what R1 noted, whatever is there, so they may be
  *   done again from the beginning, by one after the other, if those die, too.
  * (tests/model/merge.pml)
+ * Links change in the same way, in all of them or in none:
+ *
+ *   T1 g_relink: each link that is to be; the last of these stores, g_relinks, counts them
+ *   T2 the links stored           T4 g_relinks := 0
+ *   T3 what canput looks at set anew, along the whole stream
+ *
+ * A writer killed between T1 and T4 leaves his successor, who lets nobody in before, to
+ * do T2..T4: a pair is in the stream both ways, or out of it both ways, whoever looks.
+ * One that is out one way only would have the next to be taken out looked for from there,
+ * be freed while it is linked, and be found again, for ever.
+ *
  * invariant 4: g_plumber that names a slot is changed by that slot's thread, or
  *   when it is gone; also of a cell whose streams are gone.  Who looks for the
  *   dead enters a group by a pointer that nothing keeps, and may hold the cell
  *   while the last stream leaves it and the next one is born in it.
  * invariant 5: suspicion ends with the cell's life: a stream is not condemned for
  *   a death among those that had the cell before it.
+ * invariant 6: T2, T3 store what T1 noted and what follows from it, whatever is there; so
+ *   they may be done again, by one after the other.  A pair that is out of its stream is on
+ *   no list (qprocsoff): nothing leads to it any more, if it is never freed.
  */
 #ifndef STREAMS_GROUP_H
 #define STREAMS_GROUP_H
 
 #include "runq.h"
 
+/* A link that is to be. */
+#define RELINKS 3
+struct relink {
+	queue_t *rl_at;
+	queue_t *rl_to;
+};
+
+/* Guard tag W: the group's writer. */
 struct group {
 	struct runq g_run;	/* R  queues to be served; first: q_runq leads here */
 	uint32_t g_plumber;	/* A  slot of the writer, 0 none, GROUP_MERGED */
@@ -72,12 +94,14 @@ struct group {
 	struct group *g_absorbs; /* A  the cell being merged into this one */
 	queue_t *g_heads;	/* L  read queues of its stream heads, by q_gnext */
 	struct group *g_next;	/* L  free list */
-	uint32_t g_relinks;	/* A  its writer is changing links */
+	uint32_t g_relinks;	/* A  of g_relink: its writer is making them true */
 	struct group *g_all;	/* C  next of all cells ever made */
+	struct relink g_relink[RELINKS]; /* W  T1 */
 } LINE_ALIGNED;
 
 _Static_assert(offsetof(struct group, g_relinks) == LINE, "what all look at is a line");
 _Static_assert(offsetof(struct group, g_run) == 0, "q_runq leads to the cell");
+_Static_assert(sizeof(struct group) == 2 * LINE, "and the rest is another");
 
 #define GROUP_MERGED 0x80000000u /* no slot's key */
 

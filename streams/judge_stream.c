@@ -447,6 +447,24 @@ members_sound(const struct group *g)
 	return true;
 }
 
+/* Links that who buries g's dead writer will make; heads are claimed by now. */
+static bool
+relinks_sound(const struct group *g)
+{
+	uint32_t n = ld_rlx(&g->g_relinks);
+
+	if (n > RELINKS)
+		return false;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct relink *rl = &g->g_relink[i];
+
+		if (rl->rl_at == NULL || is_deadend(rl->rl_at) || !judge_queue(rl->rl_at) ||
+		    !judge_queue(rl->rl_to))
+			return false;
+	}
+	return true;
+}
+
 static bool
 free_cells_sound(void)
 {
@@ -468,6 +486,9 @@ judge_groups(void)
 			return judge_blame("its groups");
 	for (const struct group *g = all; g != NULL; g = g->g_all)
 		if (!merging_sound(g) || !members_sound(g))
+			return judge_blame("a group of streams");
+	for (const struct group *g = all; g != NULL; g = g->g_all)
+		if (!relinks_sound(g))
 			return judge_blame("a group of streams");
 	for (int i = 0; i < NSUSPECT; i++)
 		if (!judge_group(suspected(ld_acq(&plumb_root->pl_suspect[i]))))

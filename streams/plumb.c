@@ -72,11 +72,56 @@ plumb_deadend_sound(void)
 		claim_take(qi->qi_minfo, sizeof(*qi->qi_minfo), CL_DATA) && qi->qi_minfo->mi_idname == NULL;
 }
 
+/* ---- links ------------------------------------------------------------------------ */
+
+/* The stream head's read queue above q. */
+static queue_t *
+head_above(queue_t *q)
+{
+	q = RD(q);
+	while (q->q_next != NULL && !(q->q_kind & QK_HEADR))
+		q = q->q_next;
+	return q;
+}
+
+/* T2..T4, for the first time or again. */
+static void
+relink(struct group *g)
+{
+	uint32_t n = ld_seq(&g->g_relinks);
+
+	ASSERT(n <= RELINKS);
+	for (uint32_t i = 0; i < n; i++) {
+		st_rel(&g->g_relink[i].rl_at->q_next, g->g_relink[i].rl_to); /* T2 */
+		CRASH_POINT();
+	}
+	if (n > 0)
+		plumb_resolve(head_above(g->g_relink[0].rl_at)); /* T3 */
+	CRASH_POINT();
+	(void)xchg(&g->g_relinks, 0u); /* T4 */
+}
+
+/* T1..T4: the n links are made. */
+static void
+change(struct group *g, const struct relink *links, uint32_t n)
+{
+	ASSERT(n > 0 && n <= RELINKS && ld_rlx(&g->g_relinks) == 0);
+	for (uint32_t i = 0; i < n; i++) {
+		ASSERT(links[i].rl_at != NULL && !(links[i].rl_at->q_kind & QK_DEADEND));
+		g->g_relink[i] = links[i];
+	}
+	(void)xchg(&g->g_relinks, n); /* T1 */
+	CRASH_POINT();
+	relink(g);
+	CRASH_POINT();
+}
+
 /* ---- readers -------------------------------------------------------------------- */
 
 /*
- * g's writer was killed between P4 and P6: its group is given free, and a
- * merging it had begun is done first, by who takes over the group that grows.
+ * g's writer was killed between P4 and P6: its group is given free, and what it had
+ * begun is done first: a change of links, or, by who takes over the group that grows, a
+ * merging.
  */
 static void
 succeed(struct slot *me, struct group *g, uint32_t dead)
@@ -94,7 +139,8 @@ succeed(struct slot *me, struct group *g, uint32_t dead)
 	if (!cas(&g->g_plumber, &dead, me->sl_key))
 		return;
 	CRASH_POINT();
-	group_suspect(g, xchg(&g->g_relinks, 0u) != 0);
+	group_suspect(g, ld_seq(&g->g_relinks) != 0);
+	relink(g);
 	st_rel(&g->g_parent, NULL); /* M2 half done is not done */
 	CRASH_POINT();
 	group_finish(me, g);
@@ -338,14 +384,6 @@ plumb_quiesce(struct group *g)
 
 /* ---- relinking, under plumb_lock ------------------------------------------------------ */
 
-/* Around every change of links: a writer killed in between leaves them half changed. */
-static void
-relinking(queue_t *hrq, uint32_t yes)
-{
-	(void)xchg(&plumb_group(hrq)->g_relinks, yes);
-	CRASH_POINT();
-}
-
 /* Where canput looks from first .. last; the dead end looks after itself. */
 static void
 looks_at(queue_t *first, queue_t *last, bool perim)
@@ -395,60 +433,38 @@ plumb_insert(queue_t *rq)
 	queue_t *hrq = rq->q_next, *hwq = OTHERQ(hrq), *wq = OTHERQ(rq);
 	queue_t *below = hwq->q_next, *feeds = backq(hrq);
 
+	struct relink links[RELINKS] = { { hwq, wq }, { wq, below } };
+	uint32_t n = 2;
+
 	ASSERT(hrq->q_kind & QK_HEADR);
 	ASSERT(plumb_group(hrq) == plumb_group(rq));
 	ASSERT(ld_rlx(&plumb_group(hrq)->g_plumber) == slot_tls->sl_key);
-	relinking(hrq, 1);
-	if (rq->q_kind & QK_DRIVER) {
-		wq->q_next = NULL;
-		hwq->q_next = wq;
-	} else if (below == hrq) {
-		/* A FIFO: the head is its own far end. */
-		wq->q_next = rq;
-		hwq->q_next = wq;
-	} else {
-		wq->q_next = below;
-		hwq->q_next = wq;
-		if (feeds != NULL)
-			feeds->q_next = rq;
-	}
-	plumb_resolve(hrq);
-	relinking(hrq, 0);
-}
-
-/* The stream head's read queue above q. */
-static queue_t *
-head_above(queue_t *q)
-{
-	q = RD(q);
-	while (q->q_next != NULL && !(q->q_kind & QK_HEADR))
-		q = q->q_next;
-	return q;
+	if (rq->q_kind & QK_DRIVER)
+		links[1].rl_to = NULL;
+	else if (below == hrq)
+		links[1].rl_to = rq; /* A FIFO: the head is its own far end. */
+	else if (feeds != NULL)
+		links[n++] = (struct relink){ feeds, rq };
+	change(plumb_group(hrq), links, n);
 }
 
 void
 plumb_remove(queue_t *rq)
 {
 	queue_t *wq = OTHERQ(rq), *above = backq(wq), *feeds = backq(rq);
-	queue_t *hrq = head_above(rq);
+	struct relink links[RELINKS] = { { above, wq->q_next } };
+	uint32_t n = 1;
 
 	ASSERT(above != NULL && above->q_next == wq);
-	ASSERT(ld_rlx(&plumb_group(hrq)->g_plumber) == slot_tls->sl_key);
-	/* In a condemned stream a pair may be half in, where a thread was killed. */
-	if (feeds != NULL && feeds->q_next != rq)
-		feeds = NULL;
-	relinking(hrq, 1);
-	if (rq->q_kind & QK_DRIVER) {
-		above->q_next = plumb_root->pl_deadend + 1;
-	} else if (wq->q_next == rq) {
-		above->q_next = rq->q_next;
-	} else {
-		above->q_next = wq->q_next;
-		if (feeds != NULL)
-			feeds->q_next = rq->q_next;
-	}
-	plumb_resolve(hrq);
-	relinking(hrq, 0);
+	IMPLY(feeds != NULL, feeds->q_next == rq);
+	ASSERT(ld_rlx(&plumb_group(rq)->g_plumber) == slot_tls->sl_key);
+	if (rq->q_kind & QK_DRIVER)
+		links[0].rl_to = plumb_root->pl_deadend + 1;
+	else if (wq->q_next == rq)
+		links[0].rl_to = rq->q_next;
+	else if (feeds != NULL)
+		links[n++] = (struct relink){ feeds, rq->q_next };
+	change(plumb_group(rq), links, n);
 }
 
 void
@@ -457,23 +473,18 @@ plumb_cut(queue_t *hrq)
 	queue_t *q = OTHERQ(hrq);
 
 	ASSERT(ld_rlx(&plumb_group(hrq)->g_plumber) == slot_tls->sl_key);
-	relinking(hrq, 1);
 	while (q->q_next != NULL && q->q_next->q_stream == q->q_stream)
 		q = q->q_next;
-	q->q_next = plumb_root->pl_deadend + 1;
-	plumb_resolve(hrq);
-	relinking(hrq, 0);
+	change(plumb_group(hrq), &(struct relink){ q, plumb_root->pl_deadend + 1 }, 1);
 }
 
 void
 plumb_weld(queue_t *hrq, queue_t *peer)
 {
+	struct relink links[] = { { OTHERQ(hrq), peer }, { OTHERQ(peer), hrq } };
+
 	ASSERT((hrq->q_kind & peer->q_kind & QK_HEADR) && plumb_group(hrq) == plumb_group(peer));
-	relinking(hrq, 1);
-	OTHERQ(hrq)->q_next = peer;
-	OTHERQ(peer)->q_next = hrq;
-	plumb_resolve(hrq);
-	relinking(hrq, 0);
+	change(plumb_group(hrq), links, 2);
 }
 
 /* ---- for open and close routines -------------------------------------------------------- */
@@ -557,15 +568,16 @@ qprocsoff(queue_t *q)
 	plumb_lock(me);
 	above = backq(wq);
 	feeds = backq(rq);
-	plumb_remove(rq);
-	st_rlx(&rq->q_flag, rq->q_flag & ~(unsigned int)QPROCS);
+	/* First: a pair that is out of its stream is on no list (group.h, invariant 6). */
 	runq_forget(rq);
 	runq_forget(wq);
 	callout_forget(rq);
-	rnext = rq->q_next;
-	wnext = wq->q_next;
 	rmp = perim_forget(rq);
 	wmp = perim_forget(wq);
+	plumb_remove(rq);
+	st_rlx(&rq->q_flag, rq->q_flag & ~(unsigned int)QPROCS);
+	rnext = rq->q_next;
+	wnext = wq->q_next;
 	/* Before anybody is let in, or his messages would overtake these (D7). */
 	hand_on(rq, rnext, rmp);
 	hand_on(wq, wnext, wmp);

@@ -10,8 +10,8 @@
  *                   L3 its group is suspect
  *   a perimeter     is vacant to whoever comes next; the stream is condemned
  *   the group       its slot names it: the group is suspect
- *   relinking       plumb_wait gives the group free; all its streams are
- *                   condemned
+ *   relinking       plumb_wait makes the links whole (group.h, T1..T4) and gives
+ *                   the group free; all its streams are condemned
  *   a file          a reference may be counted that no entry holds: F1..F3
  *
  * A suspect group is swept by who buries the dead, holding it exclusively:
