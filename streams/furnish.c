@@ -198,10 +198,9 @@ step_out(void)
 	st_rlx(&slot_wipe->w_proc, NULL);
 	if (p == NULL)
 		return;
-	if (ld_rlx(&p->pr_state) == PROC_LIVE)
-		fas(&slot_root->sr_live, 1u);
 	plat_unlockrec(arena_fd(), (off_t)p->pr_id);
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+	slot_recount();
 }
 
 /*

@@ -97,7 +97,7 @@ chores(struct proc *p, bool look)
 static int64_t
 next_look(int64_t due)
 {
-	bool others = ld_rlx(&slot_root->sr_live) > 1;
+	bool others = slot_members() > 1;
 	int64_t tick = plat_now() + (int64_t)TICK * NS_PER_MS;
 
 	if (!others && ld_rlx(&head_root->hr_unclosed) == NULL &&
@@ -203,7 +203,7 @@ helper_call(void)
 bool
 helper_absent(void)
 {
-	return ld_rlx(&slot_root->sr_live) + slot_root->sr_named > 1 && ld_rlx(&hp.forbidden);
+	return slot_members() + slot_root->sr_named > 1 && ld_rlx(&hp.forbidden);
 }
 
 void

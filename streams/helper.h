@@ -50,7 +50,7 @@ helper_needed(void)
 	/* Somebody waits for memory: keep none while asleep (bufcall.h). */
 	if (unlikely(ld_rlx(&cache_root->cr_wanted) != 0))
 		cache_detach(slot_tls);
-	if (unlikely(ld_rlx(&slot_root->sr_live) + slot_root->sr_named > 1 &&
+	if (unlikely(slot_members() + slot_root->sr_named > 1 &&
 		     ld_rlx(&slot_tls->sl_pslot->pr_helper) == 0))
 		helper_start();
 }
@@ -60,7 +60,7 @@ bool helper_absent(void);
 
 /* reap.c: bury processes that died; how many. */
 int reap_scan(void);
-/* Is there, or may there soon be, an embryo without a maker?  sr_live does not count it. */
+/* Is there, or may there soon be, an embryo without a maker?  slot_members() does not count it. */
 bool reap_expects(void);
 /* Give the slots of p's dead threads free. */
 void bury_threads(struct proc *p);

@@ -92,7 +92,7 @@ msg_share(mblk_t **mpp)
 	if (likely(mp->b_cont == NULL && !(mp->b_datap->db_flags & DB_EXT)))
 		return true;
 	/* Alone in an instance, who comes later reads it. */
-	return ld_rlx(&slot_root->sr_live) + slot_root->sr_named <= 1 || msg_share_slow(mpp);
+	return slot_members() + slot_root->sr_named <= 1 || msg_share_slow(mpp);
 }
 
 /* Callbacks of esballoc that other processes left for this one. */

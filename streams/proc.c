@@ -189,13 +189,12 @@ proc_live_in(struct proc *p, proc_chooser *claim)
 		plat_lockrec(arena_fd(), (off_t)p->pr_id);
 	st_rlx(&slot_wipe->w_proc, p);
 	error = thread_begins_in(p, claim);
-	faa(&slot_root->sr_live, 1u);
+	slot_joins();
 	st_rel(&p->pr_fork, (uint32_t)FORK_UNKNOWN);
 	st_rel(&p->pr_keeper, 0u); /* nobody sees to it: who finds it dead may (reap.c) */
 	if (error == 0 && !cas(&p->pr_state, &embryo, (uint32_t)PROC_LIVE))
 		error = ESRCH;
-	if (error != 0)
-		fas(&slot_root->sr_live, 1u);
+	slot_recount();
 	return error;
 }
 

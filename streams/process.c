@@ -185,6 +185,6 @@ process_ends(void)
 	cache_detach(slot_tls);
 	slot_release(slot_tls);
 	st_rlx(&slot_wipe->w_proc, NULL);
-	fas(&slot_root->sr_live, 1u);
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+	slot_recount();
 }

@@ -44,10 +44,9 @@ give_up(struct proc *p)
 {
 	uint32_t embryo = PROC_EMBRYO;
 
-	faa(&slot_root->sr_live, 1u); /* DYING is counted: PROC_* in slot.h */
 	if (cas(&p->pr_state, &embryo, (uint32_t)PROC_DYING))
 		drop_embryo(p);
-	fas(&slot_root->sr_live, 1u);
+	slot_recount();
 }
 
 /* A process slot for the child, with what it inherits; NULL: it will have no streams. */
@@ -66,6 +65,7 @@ make_embryo(void)
 		return NULL;
 	if (fd_init(p) != 0) {
 		st_rel(&p->pr_state, (uint32_t)PROC_FREE);
+		slot_recount();
 		return NULL;
 	}
 	st_rel(&p->pr_keeper, slot_tls->sl_key);

@@ -92,7 +92,7 @@ bury(struct proc *p)
 	uint32_t mine = slot_tls->sl_key;
 
 	ASSERT(ld_rlx(&p->pr_state) == PROC_DYING && ld_rlx(&p->pr_keeper) == mine);
-	ASSERT(p != slot_tls->sl_pslot && ld_rlx(&slot_root->sr_live) > 0);
+	ASSERT(p != slot_tls->sl_pslot && slot_members() > 0);
 	bury_threads(p);
 	fd_closeall(p, false);
 	htrace_bury(p);
@@ -102,7 +102,7 @@ bury(struct proc *p)
 	st_rel(&p->pr_fork, (uint32_t)FORK_UNKNOWN);
 	st_rel(&p->pr_state, (uint32_t)PROC_FREE);
 	(void)cas(&p->pr_keeper, &mine, 0u); /* after it, or another would bury too */
-	fas(&slot_root->sr_live, 1u);
+	slot_recount();
 	faa(&slot_root->sr_deaths, 1u);
 }
 
@@ -180,12 +180,7 @@ claim_orphan(struct slot *me, struct proc *p)
 	if (!is_childless(p) && (ld_seq(&p->pr_fork) == FORK_HELD ||
 		    plat_now() - ld_rlx(&since[p->pr_id]) < ORPHAN_NS))
 		return false;
-	/* First: once it is PROC_DYING, bury() takes it back, whoever comes to that. */
-	faa(&slot_root->sr_live, 1u);
-	if (keep(me, p, keeper, PROC_EMBRYO))
-		return true;
-	fas(&slot_root->sr_live, 1u);
-	return false;
+	return keep(me, p, keeper, PROC_EMBRYO);
 }
 
 bool

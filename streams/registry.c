@@ -155,7 +155,7 @@ fill(struct regent *re, const char *name, const struct streamtab *st, int flags,
 	re->re_flags = (uint32_t)flags;
 	re->re_major = n;
 	re->re_intree = intree;
-	re->re_shy = !intree && (arena_named() || ld_rlx(&slot_root->sr_live) > 1);
+	re->re_shy = !intree && (arena_named() || slot_members() > 1);
 	error = fill_tables(&re->re_tables, 2 + n * 4, st->st_rdinit, st->st_wrinit);
 	if (error == 0 && st->st_muxrinit != NULL)
 		error = fill_tables(&re->re_lower, 4 + n * 4, st->st_muxrinit, st->st_muxwinit);
@@ -244,7 +244,7 @@ reg(const char *name, const struct streamtab *st, int flags, uint32_t kind, bool
 	error = enter(name, st, flags, kind, intree);
 	lock_leave(me, &registry->rg_lock);
 	/* Others may leave work for it: the helper is to be there. */
-	if (error == 0 && !intree && ld_rlx(&slot_root->sr_live) + slot_root->sr_named > 1)
+	if (error == 0 && !intree && slot_members() + slot_root->sr_named > 1)
 		callout_poke();
 	if (error == 0)
 		return 0;

@@ -77,6 +77,37 @@ slot_stopped(const struct slot *s, int64_t *since)
 }
 
 void
+slot_joins(void)
+{
+	(void)faa(&slot_root->sr_live, SLOT_JOINS + 1);
+	CRASH_POINT();
+}
+
+static uint32_t
+count_procs(void)
+{
+	uint32_t n = 0, top = ld_seq(&slot_root->sr_ptop);
+
+	for (uint32_t i = 1; i < top; i++) {
+		const struct proc *p = slot_procat(i);
+
+		n += p != NULL && ld_seq(&p->pr_state) != PROC_FREE;
+	}
+	return n;
+}
+
+void
+slot_recount(void)
+{
+	uint32_t word = ld_seq(&slot_root->sr_live), n;
+
+	do
+		n = count_procs();
+	while (n < (word & SLOT_MEMBERS) &&
+		!cas(&slot_root->sr_live, &word, (word & ~SLOT_MEMBERS) | n));
+}
+
+void
 proc_ring(struct proc *p)
 {
 	if (xchg(&p->pr_bell, 1u) == 0)

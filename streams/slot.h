@@ -130,10 +130,21 @@ struct proc {
 } LINE_ALIGNED;
 
 /*
- * Who is LIVE or DYING is counted in sr_live: before he is, and until after he is
- * FREE.  So whoever is killed in between leaves it too high, never too low: who
- * believes that he is alone keeps memory that others cannot see.
+ * Who is LIVE is counted in sr_live, in its low half: before he is, and until after he
+ * is FREE; never is it too low: who believes that he is alone keeps memory that others
+ * cannot see.  Nobody counts himself off, or a death before or after that would be lost:
+ *
+ *   J1 who joins adds SLOT_JOINS + 1, then is LIVE, then recounts
+ *   J2 who leaves, and who buries, makes the slot FREE, then recounts
+ *   J3 recounting: the word is read, the slots that are not FREE are counted, and if they
+ *      are fewer the word becomes that, unless somebody joined meanwhile: the high half
+ *      says so
+ *
+ * invariant: J3 never lowers it too far: who is LIVE then had joined before the word was
+ *   read, and his slot was not FREE from before that.  Too high it is until the next J3.
  */
+#define SLOT_JOINS 0x10000u
+#define SLOT_MEMBERS 0xffffu
 enum { PROC_FREE, PROC_EMBRYO, PROC_LIVE, PROC_DYING };
 
 /*
@@ -149,7 +160,7 @@ enum { FORK_UNKNOWN, FORK_NOTYET, FORK_HELD };
 struct slot_root {
 	uint32_t sr_top;	/* A  one more than the highest thread slot used */
 	uint32_t sr_ptop;	/* A  the same for processes */
-	uint32_t sr_live;	/* A  processes taking part: see PROC_* */
+	uint32_t sr_live;	/* A  processes taking part, and joins: J1..J3; see slot_members */
 	uint32_t sr_deaths;	/* A  deaths noticed */
 	uint32_t sr_groups;	/* A  a process group was registered for signals */
 	uint32_t sr_named;	/* C  1: others may join at any time */
@@ -235,6 +246,17 @@ bool slot_dead(const struct slot *s);
  */
 #define STOPPED_MS 100
 bool slot_stopped(const struct slot *s, int64_t *since);
+
+/* Processes that take part. */
+INLINE uint32_t
+slot_members(void)
+{
+	return ld_rlx(&slot_root->sr_live) & SLOT_MEMBERS;
+}
+/* J1, the first step of it. */
+void slot_joins(void);
+/* J3. */
+void slot_recount(void);
 
 /* Wake the helper thread of process p, from any process. */
 void proc_ring(struct proc *p);

@@ -113,6 +113,49 @@ measure(void)
 	pthread_attr_destroy(&at);
 }
 
+static void
+keep_it(char *arg)
+{
+	(void)arg;
+}
+
+/* Does memory of this process come through a pipe as it is? */
+static bool
+is_shared(const int fd[2])
+{
+	static unsigned char own[64];
+	static frtn_t rtn = {keep_it, NULL};
+	mblk_t *mp = esballoc(own, sizeof(own), BPRI_MED, &rtn);
+	bool same;
+
+	if (mp == NULL)
+		DIE("esballoc: %s", strerrorname_np(errno));
+	mp->b_wptr += 4;
+	MUST(str_putmblk(fd[0], mp));
+	MUST(str_getmblk(fd[1], &mp));
+	same = mp->b_rptr == own;
+	freemsg(mp);
+	return same;
+}
+
+void
+crash_alone(const char *name, long n)
+{
+	long end = stress_now() + 5000;
+	int fd[2];
+
+	MUST(str_pipe(fd));
+	/* A child of the victim may live a little longer. */
+	while (!is_shared(fd)) {
+		if (stress_now() > end)
+			DIE("%s %ld: one of the dead is still counted", name, n);
+		if (ustr_service(0) == 0)
+			stress_sleep(1);
+	}
+	MUST(str_close(fd[0]));
+	MUST(str_close(fd[1]));
+}
+
 /* The peer of an end that died with its process hears of it; false: not in time. */
 bool
 crash_told(int fd, const char *name, long n, long died)

@@ -75,6 +75,11 @@ void crash_nonblock(const int fd[2]);
 void crash_allowed(long r, const char *call, const char *name, long n);
 /* Every call returns, with something sensible; true: messages still flow. */
 bool crash_usable(const int fd[2], const char *name, long n);
+/*
+ * The dead are counted no more, though they died while they joined: who is alone has what
+ * he puts into a stream as it is, without a copy that others could read.
+ */
+void crash_alone(const char *name, long n);
 /* The peer of an end that died with its process hears of it; false: not in time. */
 bool crash_told(int fd, const char *name, long n, long died);
 /*

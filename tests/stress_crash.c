@@ -123,6 +123,7 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 		*went += s->s_look(s->s_name, n);
 	if (!crash_usable(other, s->s_name, n))
 		DIE("%s %ld: another stream is damaged", s->s_name, n);
+	crash_alone(s->s_name, n);
 	survivor(s, n);
 	return done;
 }
