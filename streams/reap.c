@@ -64,6 +64,20 @@ seems_dead(const struct proc *p)
 	return !plat_reclocked(arena_fd(), (off_t)p->pr_id);
 }
 
+/*
+ * Had s something that nothing leads to: a message inside a group, or, outside of all, a
+ * stream, FIFO or pair of queues that it made or took apart?  The rest is in others' sight.
+ */
+static bool
+had_in_hand(const struct slot *s)
+{
+	bool has = ld_acq(&s->sl_home) != NULL;
+
+	for (int i = 0; i < USES; i++)
+		has |= ld_acq(&s->sl_use[i]) != 0;
+	return has;
+}
+
 void
 bury_threads(struct proc *p)
 {
@@ -79,7 +93,7 @@ bury_threads(struct proc *p)
 			continue;
 		salvage_thread(s, p);
 		cache_detach(s);
-		if (ld_acq(&s->sl_home) != NULL)
+		if (had_in_hand(s))
 			faa(&slot_root->sr_leaked, (size_t)IN_HAND);
 		ring_salvage(s);
 		slot_bury(s);
