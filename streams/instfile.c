@@ -210,6 +210,7 @@ judge_content(struct instfile *f, enum inst_how how, char *why)
 	char page[INST_PAGE], theirs[96], mine[96];
 	struct instwords iw;
 	struct insthead *ih = &f->if_head;
+	struct stat st;
 	int error;
 
 	if (plat_pread(f->if_fd, page, sizeof(page), 0) != (ssize_t)sizeof(page) ||
@@ -234,6 +235,9 @@ judge_content(struct instfile *f, enum inst_how how, char *why)
 			"%s; use one library for all", f->if_name, f->if_path, theirs, mine);
 	if (iw.iw_brk > iw.iw_committed || iw.iw_committed > ih->ih_cap || ih->ih_cap > ih->ih_size)
 		return damaged(f, "its counts do not agree", why);
+	/* After its words were read: those who are in there make it longer, and say so then. */
+	if (plat_stat(f->if_fd, &st) == 0)
+		f->if_length = (uint64_t)st.st_size;
 	if (iw.iw_committed > f->if_length)
 		return damaged(f, "truncated", why);
 	return 0;

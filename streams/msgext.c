@@ -138,8 +138,9 @@ msg_share_slow(mblk_t **mpp)
 }
 
 /*
- * Leave the routine to its process.  Nothing to do if that is dead.  The word says of
- * which life it is: who leaves it may be stopped after he looked.
+ * Leave the routine to its process.  Nothing to do if that is dead, be it buried or not:
+ * who waits here for room may be the only one who buries.  The word says of which life
+ * it is: who leaves it may be stopped after he looked.
  */
 static void
 leave_for(uint64_t frtn)
@@ -160,6 +161,8 @@ leave_for(uint64_t frtn)
 			proc_ring(p);
 			return;
 		}
+		if (at == PROC_DUE - 1 && !proc_lives(p))
+			return;
 		if (at == PROC_DUE - 1)
 			plat_nap(1000);
 	}

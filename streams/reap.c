@@ -30,32 +30,12 @@
 #define ORPHAN_NS 1000000000 /* an embryo without a maker is waited for, ns */
 #define COMING_NS 3000000000 /* so long a joiner is expected to have a slot, ns */
 
-/* How many thread slots of p are held by the living, and by the dead. */
-static void
-count_threads(const struct proc *p, int *live, int *dead)
-{
-	uint32_t top = ld_acq(&slot_root->sr_top);
-
-	*live = *dead = 0;
-	for (uint32_t i = 1; i < top; i++) {
-		struct slot *s = slot_at(i);
-
-		if (s == NULL || ld_acq(&s->sl_state) != SLOT_LIVE ||
-		    ld_rlx(&s->sl_proc) != p->pr_id)
-			continue;
-		if (slot_dead(s))
-			++*dead;
-		else
-			++*live;
-	}
-}
-
 static bool
 seems_dead(const struct proc *p)
 {
 	int live, dead;
 
-	count_threads(p, &live, &dead);
+	proc_threads(p, &live, &dead);
 	if (live > 0)
 		return false;
 	/* If the program closed our descriptor, the dead threads must do. */

@@ -108,6 +108,34 @@ slot_recount(void)
 }
 
 void
+proc_threads(const struct proc *p, int *live, int *dead)
+{
+	uint32_t top = ld_acq(&slot_root->sr_top);
+
+	*live = *dead = 0;
+	for (uint32_t i = 1; i < top; i++) {
+		struct slot *s = slot_at(i);
+
+		if (s == NULL || ld_acq(&s->sl_state) != SLOT_LIVE ||
+		    ld_rlx(&s->sl_proc) != p->pr_id)
+			continue;
+		if (slot_dead(s))
+			++*dead;
+		else
+			++*live;
+	}
+}
+
+bool
+proc_lives(const struct proc *p)
+{
+	int live, dead;
+
+	proc_threads(p, &live, &dead);
+	return live > 0 || dead == 0;
+}
+
+void
 proc_ring(struct proc *p)
 {
 	if (xchg(&p->pr_bell, 1u) == 0)

@@ -258,6 +258,11 @@ void slot_joins(void);
 /* J3. */
 void slot_recount(void);
 
+/* How many thread slots of p are held by the living, and by the dead. */
+void proc_threads(const struct proc *p, int *live, int *dead);
+/* Has p a thread alive, or none at all?  For who waits for it. */
+bool proc_lives(const struct proc *p);
+
 /* Wake the helper thread of process p, from any process. */
 void proc_ring(struct proc *p);
 

@@ -691,6 +691,36 @@ START_TEST(without_a_helper_the_sender_serves_by_ustr_service)
 }
 END_TEST
 
+enum { PIPES = 8, EACH = 20 }; /* more than may wait for a process */
+
+static int
+send_many(void *arg)
+{
+	int(*p)[2] = arg, k = memfd_create("test", MFD_CLOEXEC);
+
+	for (int i = 0; i < PIPES * EACH; i++)
+		NEED(str_ioctl(p[i / EACH][0], I_SENDFD, k) == 0);
+	return raise(SIGKILL);
+}
+
+/* Whoever frees them may be the only one there is to bury the sender. */
+START_TEST(messages_of_a_dead_sender_are_freed_before_it_is_buried)
+{
+	int p[PIPES][2];
+
+	setenv("USTREAMS_HELPER", "0", 1);
+	for (int i = 0; i < PIPES; i++)
+		make_pipe(p[i]);
+	ck_assert_int_eq(reap(child(send_many, p), SOON), 128 + SIGKILL);
+	lives(SOON);
+	for (int i = 0; i < PIPES * EACH; i++)
+		FAILS(str_ioctl(p[i / EACH][1], I_RECVFD, &(struct strrecvfd){0}), ESRCH);
+	for (int i = 0; i < PIPES; i++)
+		close_pipe(p[i]);
+	unsetenv("USTREAMS_HELPER");
+}
+END_TEST
+
 /* ---- connld ---------------------------------------------------------------------------- */
 
 static char path[80];
@@ -912,6 +942,7 @@ processes(Suite *s)
 	    tc, a_dead_senders_kernel_file_is_lost_and_its_stream_is_not, 0, 2);
 	tcase_add_test(tc, a_fork_takes_no_copy_of_what_is_under_way);
 	tcase_add_test(tc, without_a_helper_the_sender_serves_by_ustr_service);
+	tcase_add_test(tc, messages_of_a_dead_sender_are_freed_before_it_is_buried);
 }
 
 static void
