@@ -35,7 +35,7 @@ choose_place(struct instfile *f, char *why)
 	}
 	return inst_blame(why, error, "instance %s: %s: %s; set USTREAMS_DIR to a directory for instances",
 		f->if_name, f->if_path, error == EPERM ?
-		"the directory is not this user's alone (mode 0700)" : strerror(error));
+		"the directory does not belong to this user, or not alone (mode 0700)" : strerror(error));
 }
 
 /* For who is in USTREAMS_GROUP as well. */

@@ -14,6 +14,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 USTREAMS_DIR=$work
 export USTREAMS_DIR
+mkfifo "$work/fifo"
 word=$(printf 'a\033[31mb\nc\177')
 checks=0
 failures=0
@@ -23,7 +24,7 @@ one()
 {
 	status=0
 	# shellcheck disable=SC2086 # no word, or several
-	timeout 60 $TEST_LAUNCHER "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+	timeout 45 $TEST_LAUNCHER "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
 	checks=$((checks + 1))
 	if [ "$status" = 0 ] || [ "$status" -gt 2 ] || [ -s "$work/out" ] ||
 		[ "$(wc -l <"$work/err")" != 1 ] ||
@@ -45,6 +46,13 @@ for tool in strls strdump strstat strtop strtap strconf strchg strcat strclean s
 		esac
 	done
 done
+for end in read write; do # at once: there is nobody to be waited for
+	one "$tools/strperf" $end -I x --push nosuch --wait 50 "$work/fifo"
+	one "$tools/strperf" $end -I x --push pipemod,nosuch --wait 50 fifo/1
+	one "$tools/strperf" $end -I x --csv --json "$work/fifo"
+done
+one "$tools/strperf" pipe --json --raw
+one "$tools/strperf" rr --raw --csv
 for tool in strls strconf strcat "strchg -p" "strtest" "strcompare" "strperf"; do
 	# shellcheck disable=SC2086
 	one "$tools/"$tool "$word"

@@ -184,7 +184,10 @@ args_parse(const struct args *sets, size_t nsets, int argc, char **argv, int *re
 			return bad_option(&r, got == ':', argv);
 		if (a->set(set->to, optarg) == 0)
 			continue;
-		complain("--%s: '%s' is not legal; legal: %s", a->name, optarg, a->legal);
+		if (optarg != NULL)
+			complain("--%s: '%s' is not legal; legal: %s", a->name, optarg, a->legal);
+		else
+			complain("--%s: too much; legal: %s", a->name, a->legal);
 		return EXIT_USAGE;
 	}
 	*rest = optind;

@@ -295,20 +295,40 @@ open_waiting(struct ends *e, int side)
 }
 
 static int
-meet(struct ends *e, int side)
+push(struct ends *e, int fd)
 {
 	const char *names = opts_push_text(&e->o);
 	char bad[FMNAMESZ + 1];
-	int status = e->own.attach ? attach(e) : open_waiting(e, side), error, fd;
+	int error = *names != '\0' ? modlist_push(fd, names, bad) : 0;
 
-	if (status != EXIT_DONE)
-		return status;
-	fd = e->n.out != -1 ? e->n.out : e->n.in;
-	error = *names != '\0' ? modlist_push(fd, names, bad) : 0;
 	if (error == 0)
 		return EXIT_DONE;
 	complain("--push: %s", modlist_refusal(fd, bad, error));
 	return EXIT_USAGE;
+}
+
+/* Whether there are such modules, before anybody is waited for. */
+static int
+try_modules(struct ends *e)
+{
+	int fd[2], status;
+
+	if (e->o.npush == 0 || str_pipe(fd) == -1)
+		return EXIT_DONE;
+	status = push(e, fd[0]);
+	str_close(fd[0]);
+	str_close(fd[1]);
+	return status;
+}
+
+static int
+meet(struct ends *e, int side)
+{
+	int status = try_modules(e);
+
+	if (status == EXIT_DONE)
+		status = e->own.attach ? attach(e) : open_waiting(e, side);
+	return status == EXIT_DONE ? push(e, e->n.out != -1 ? e->n.out : e->n.in) : status;
 }
 
 /* How it is measured, for the results. */

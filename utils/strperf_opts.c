@@ -227,34 +227,38 @@ set_lowat(void *to, const char *arg)
 	return status;
 }
 
+#define ONE_FORMAT "one of --json, --csv, --raw and -o LIST"
+
+/* One of them, said twice or not. */
+static int
+set_format(struct options *o, enum format format)
+{
+	if (o->format != format &&
+	    (o->format == FORMAT_JSON || o->format == FORMAT_CSV || o->format == FORMAT_RAW))
+		return -1;
+	o->format = format;
+	return 0;
+}
+
 static int
 set_json(void *to, const char *arg)
 {
-	struct options *o = to;
-
 	(void)arg;
-	o->format = FORMAT_JSON;
-	return 0;
+	return set_format(to, FORMAT_JSON);
 }
 
 static int
 set_csv(void *to, const char *arg)
 {
-	struct options *o = to;
-
 	(void)arg;
-	o->format = FORMAT_CSV;
-	return 0;
+	return set_format(to, FORMAT_CSV);
 }
 
 static int
 set_raw(void *to, const char *arg)
 {
-	struct options *o = to;
-
 	(void)arg;
-	o->format = FORMAT_RAW;
-	return 0;
+	return set_format(to, FORMAT_RAW);
 }
 
 static int
@@ -409,9 +413,9 @@ static const struct arg table[] = {
     {"interval", "SECONDS", set_interval, "0.01 to 86400 seconds",
 	"length of a slice, and of a report line; default 1, compare 0.25",
 	USE_PIPE | ENDS, 0},
-    {"json", NULL, set_json, NULL, "print one JSON object", 0, 0},
-    {"csv", NULL, set_csv, NULL, "print comma-separated values", 0, 0},
-    {"raw", NULL, set_raw, NULL, "print every sample on a line of its own", 0, 0},
+    {"json", NULL, set_json, ONE_FORMAT, "print one JSON object", 0, 0},
+    {"csv", NULL, set_csv, ONE_FORMAT, "print comma-separated values", 0, 0},
+    {"raw", NULL, set_raw, ONE_FORMAT, "print every sample on a line of its own", 0, 0},
     {"names", "LIST", set_names, OUTPUTS, "print these outputs as NAME=value", REPORTS,
 	'k'},
     {"columns", "LIST", set_columns, OUTPUTS, "print these outputs as columns of CSV",
