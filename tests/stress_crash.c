@@ -30,8 +30,7 @@ victim(const struct scenario *s, long n, const int fd[2])
 	int status;
 	pid_t pid;
 
-	fflush(NULL);
-	pid = (pid_t)MUST(fork());
+	pid = (pid_t)MUST(stress_fork());
 	if (pid == 0) {
 		ustr_tune("crashpoint", n);
 		s->s_do(fd);
@@ -90,8 +89,7 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 		char c = 0;
 
 		MUST(pipe(gate));
-		fflush(NULL);
-		pid = (pid_t)MUST(fork());
+		pid = (pid_t)MUST(stress_fork());
 		if (pid == 0) {
 			if (read(gate[0], &c, 1) != 1)
 				_exit(1);
@@ -211,8 +209,7 @@ start_poor(int turn)
 	char c;
 
 	for (int i = 0; i < POOR; i++) {
-		fflush(NULL);
-		if (MUST(fork()) != 0)
+		if (MUST(stress_fork()) != 0)
 			continue;
 		if (read(turn, &c, 1) != 1)
 			_exit(1);
