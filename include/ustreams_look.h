@@ -58,7 +58,7 @@ struct ustr_source {
 	char us_program[16];	/* what runs as us_pid */
 	int us_error;		/* errno of looking at it, 0: sound */
 	uint64_t us_size;	/* length of the file, bytes */
-	char us_path[256];	/* of an instance's file */
+	char us_path[256];	/* of an instance's file; us_name "": it was removed */
 };
 /*
  * All of them that the caller may see, instances first, by name, then by pid:

@@ -78,14 +78,21 @@ each_process(const char *name, void *arg)
 	pid_t pid = (pid_t)strtol(name, NULL, 10);
 	struct ustr_source *us;
 	struct plat_file id;
-	char path[64];
+	char path[64], was[sizeof(us->us_path)] = "";
+	int error;
 
-	if (pid <= 0 || plat_procfile(pid, ARENA_MEMFILE, NULL, arena_identity(), path,
-				sizeof(path), &id) != 0)
+	if (pid <= 0)
+		return 0;
+	error = plat_procfile(pid, ARENA_MEMFILE, NULL, arena_identity(), path, sizeof(path), &id);
+	if (error == ENXIO)
+		error = plat_procremoved(pid, INST_MAGIC, arena_identity(), path, sizeof(path), was,
+			sizeof(was), &id);
+	if (error != 0)
 		return 0;
 	us = add(fi, &id);
 	if (us == NULL)
 		return fi->nomem;
+	look_name(us->us_path, sizeof(us->us_path), was, sizeof(was));
 	judge(ustr_look_process(pid, NULL, 0), us);
 	if (us->us_pid == 0) {
 		us->us_pid = pid;

@@ -56,6 +56,7 @@ struct search {
 	char *path;
 	size_t size;
 	struct plat_file *id;
+	bool removed; /* only a file without a name */
 	bool found;
 };
 
@@ -87,6 +88,8 @@ look_at(const char *fd, void *arg)
 	    !S_ISREG(st.st_mode) || (n = readlink(path, target, sizeof(target) - 1)) < 0)
 		return 0;
 	target[n] = '\0';
+	if (s->removed && (st.st_nlink != 0 || (st.st_mode & 07717) != 0600))
+		return 0;
 	if (!is_file(&st, s->own) &&
 	    (s->name != NULL ? strncmp(target, s->name, strlen(s->name)) != 0 :
 			       !begins_with(path, s->magic)))
@@ -98,21 +101,40 @@ look_at(const char *fd, void *arg)
 	return 1;
 }
 
+static int
+search(struct search *s)
+{
+	char path_fd[64];
+	int dir;
+
+	snprintf(path_fd, sizeof(path_fd), "/proc/%d/fd", (int)s->pid);
+	dir = plat_dir(path_fd, true);
+	if (dir < 0)
+		return errno == ENOENT || errno == ENOTDIR ? ESRCH : errno;
+	(void)plat_eachname(dir, look_at, s);
+	plat_close(dir);
+	return s->found ? 0 : ENXIO;
+}
+
 int
 plat_procfile(pid_t pid, const char *name, const char magic[8],
 	const struct plat_file *own, char *path, size_t size, struct plat_file *id)
 {
-	struct search s = { pid, name, magic, own, path, size, id, false };
-	char path_fd[64];
-	int dir;
+	struct search s = { pid, name, magic, own, path, size, id, false, false };
 
-	snprintf(path_fd, sizeof(path_fd), "/proc/%d/fd", (int)pid);
-	dir = plat_dir(path_fd, true);
-	if (dir < 0)
-		return errno == ENOENT || errno == ENOTDIR ? ESRCH : errno;
-	(void)plat_eachname(dir, look_at, &s);
-	plat_close(dir);
-	return s.found ? 0 : ENXIO;
+	return search(&s);
+}
+
+int
+plat_procremoved(pid_t pid, const char magic[8], const struct plat_file *own, char *path,
+	size_t size, char *was, size_t wassize, struct plat_file *id)
+{
+	struct search s = { pid, NULL, magic, own, path, size, id, true, false };
+	int error = search(&s);
+	ssize_t n = error == 0 ? readlink(path, was, wassize - 1) : 0;
+
+	was[n > 0 ? n : 0] = '\0';
+	return error;
 }
 
 void

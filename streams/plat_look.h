@@ -30,6 +30,12 @@ size_t plat_length(int fd);
  */
 int plat_procfile(pid_t pid, const char *name, const char magic[8],
 	const struct plat_file *own, char *path, size_t size, struct plat_file *id);
+/*
+ * The same for a file that has no name any more and begins with magic; was becomes the
+ * path that it had, as the kernel spells it.
+ */
+int plat_procremoved(pid_t pid, const char magic[8], const struct plat_file *own, char *path,
+	size_t size, char *was, size_t wassize, struct plat_file *id);
 /* The short name of what process pid runs, printable; "" if that cannot be told. */
 void plat_procname(pid_t pid, char name[PLAT_COMM]);
 bool plat_exists(pid_t pid);

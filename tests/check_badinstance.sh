@@ -265,6 +265,9 @@ rm -rf "$USTREAMS_DIR"
 mkdir "$USTREAMS_DIR"
 try "the directory wiped" "$tools/strconf" -I inst echo
 refuses "there is none"
+try "who goes on without the name" "$tools/strls"
+checks=$((checks + 1))
+grep -qE "^- .* strtest +.* in use, removed: was $file \(deleted\)" "$work/out" || fail "not listed"
 try "the same name at once" "$tools/strerr" -I inst -n 1 -w x
 checks=$((checks + 1))
 [ "$status" = 0 ] || fail "exit status $status"

@@ -41,6 +41,8 @@ lookjson_sources(const struct ustr_source *us, size_t n)
 		if (us->us_name[0] != '\0') {
 			json_object_set_new(o, "instance", json_string(us->us_name));
 			json_object_set_new(o, "path", json_string(us->us_path));
+		} else if (us->us_path[0] != '\0') {
+			json_object_set_new(o, "removed", json_string(us->us_path));
 		}
 		if (us->us_error != 0)
 			json_object_set_new(

@@ -50,10 +50,12 @@ print_sources(const struct ustr_source *us, size_t n)
 			table_cell(&t, "-");
 		table_cell(&t, "%s", us->us_program[0] != '\0' ? us->us_program : "-");
 		table_cell(&t, "%s", look_amount(size, (double)us->us_size, 1024));
-		table_cell(&t, "%s",
+		table_cell(&t, "%s%s%s",
 		    us->us_error != 0	  ? why_not(us->us_error)
 		    : us->us_processes > 0 ? "in use"
-					   : "idle");
+					   : "idle",
+		    us->us_name[0] == '\0' && us->us_path[0] != '\0' ? ", removed: was " : "",
+		    us->us_name[0] == '\0' ? us->us_path : "");
 	}
 	table_print(&t, stdout);
 }
