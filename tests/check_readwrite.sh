@@ -285,6 +285,8 @@ killed()
 	[ "$(value MESSAGES other.out)" -gt 0 ] || fail "kill -$1 of $victim at $3: no totals"
 	[ $took -lt 10000 ] || fail "kill -$1 of $victim at $3: took $took ms"
 	wait $prey 2>/dev/null || :
+	[ "$1 $victim" != "TERM write" ] ||
+		is yes "$(value AGREE victim.out)" "what an interrupted writer at $3 hears"
 }
 n=0
 for signal in KILL TERM; do

@@ -27,7 +27,7 @@ enum {
 	LOOK_EVERY = 10000000, /* ns from one look around to the next */
 };
 #define HELLO_WAIT 3000000000 /* ns after the last message for the reader's HELLO */
-#define LAST_WORD 1000000000 /* ns that an interrupted writer tries to say so */
+#define LAST_WORD 1000000000 /* ns that an interrupted writer tries to say so and be answered */
 
 struct write {
 	struct ends e;
@@ -271,7 +271,7 @@ await_totals(struct write *x)
 		give_up(x, "it was interrupted");
 }
 
-/* After Ctrl-C: say so, but do not insist. */
+/* After Ctrl-C: say so, and hear what had come, but do not insist. */
 static void
 say_interrupted(struct write *x)
 {
@@ -281,6 +281,9 @@ say_interrupted(struct write *x)
 	word(x, WIRE_TRAILER, &m);
 	while (ends_say(x->e.n.out, &m) == EAGAIN && intr_now() < until)
 		ends_nap(&x->e, x->e.n.out, POLLOUT, until);
+	while (!x->told && x->reader != 0 && intr_now() < until && !ends_dead(x->pidfd))
+		if (!hear(x))
+			ends_nap(&x->e, x->answers, POLLIN, until);
 }
 
 static void
