@@ -144,7 +144,7 @@ struct proc {
  *   read, and his slot was not FREE from before that.  Too high it is until the next J3.
  */
 #define SLOT_JOINS 0x10000u
-#define SLOT_MEMBERS 0xffffu
+#define SLOT_MEMBERS 0xffff
 enum { PROC_FREE, PROC_EMBRYO, PROC_LIVE, PROC_DYING };
 
 /*

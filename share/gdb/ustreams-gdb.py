@@ -97,6 +97,7 @@ LIMITS = {
     "FD_CHUNKS": 1024,
     "NSLOT": 1024,
     "NPROC": 256,
+    "SLOT_MEMBERS": 0xffff,
     "OWNER_DIED": 0x40000000,
 }
 TYPE_NAMES = {number: name for name, number in TYPES.items()}
@@ -561,7 +562,7 @@ class SlotsCommand(Command):
     def lines(self, value):
         root = slot_root()
         lines = ["processes: %d live, %d deaths noticed" % (
-            int(root["sr_live"]), int(root["sr_deaths"]))]
+            int(root["sr_live"]) & LIMITS["SLOT_MEMBERS"], int(root["sr_deaths"]))]
         rows = [(process_line, row) for row in
                 table(root["sr_proc"], int(root["sr_ptop"]), LIMITS["NPROC"])]
         rows += [(None, "threads:")] + [(slot_line, row) for row in slots()]
