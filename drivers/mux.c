@@ -194,7 +194,7 @@ mux_close(queue_t *q, int flag, cred_t *crp)
 	struct upper *u = q->q_ptr, **at = &m->m_uppers;
 
 	(void)flag, (void)crp;
-	qprocsoff(q);
+	/* First, and nobody else is in the perimeter: who is killed in qprocsoff leaves no u. */
 	while (*at != NULL && *at != u)
 		at = &(*at)->u_next;
 	if (*at != NULL) /* else noise got into the instance, which judging cannot see */
@@ -207,8 +207,9 @@ mux_close(queue_t *q, int flag, cred_t *crp)
 		if (l->l_is == u)
 			l->l_is = NULL;
 	}
-	kmem_free(u, sizeof(*u));
+	qprocsoff(q);
 	q->q_ptr = WR(q)->q_ptr = NULL;
+	kmem_free(u, sizeof(*u));
 	return 0;
 }
 

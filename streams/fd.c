@@ -225,7 +225,7 @@ parting(struct slot *me, struct file *f)
 	struct file *outer = ld_rlx(&me->sl_file[HAND_OLD]);
 
 	if (unlikely(outer != NULL && outer != f)) {
-		ASSERT(ld_rlx(&outer->f_ref) == 0);
+		/* It is not on head_root's list, which f_next would be for. */
 		outer->f_next = ld_rlx(&me->sl_file[HAND_OUTER]);
 		hands_on(me, HAND_OUTER, outer);
 	}
@@ -321,7 +321,7 @@ file_finish(struct file *f, bool drain)
 		error = plumb_quiesce(head_group(sd));
 		if (error != 0)
 			return error;
-		if (f->f_side != 0)
+		if (fifo_counts(f))
 			fifo_leave(f);
 		(void)head_lastclose(sd, f);
 	}
@@ -332,6 +332,7 @@ file_finish(struct file *f, bool drain)
 	if (f->f_closing == FILE_LAST) {
 		/* Before FILE_GONE, after which nobody would do it for the dead. */
 		head_delist(slot_tls, sd);
+		head_empty(sd);
 		st_rel(&f->f_closing, (uint32_t)FILE_GONE);
 		head_scrap(sd);
 	}
@@ -339,34 +340,28 @@ file_finish(struct file *f, bool drain)
 	return 0;
 }
 
-void
-fd_claim(struct file *f)
-{
-	ASSERT(f->f_closing == FILE_GONE);
-	parting(slot_tls, f);
-}
-
-void
-fd_scrap(struct file *f)
-{
-	ASSERT(ld_rlx(&slot_tls->sl_file[HAND_OLD]) == f);
-	file_free(f);
-	parted(slot_tls);
-}
 
 /* At the end: whatever can be closed comes before what was just tried in vain. */
+static void
+unclosed_append(struct file *f)
+{
+	struct file **link = &head_root->hr_unclosed;
+
+	LOCK_HELD(&head_root->hr_lock);
+	ASSERT(ld_rlx(&f->f_ref) == 0 && f->f_head != NULL);
+	f->f_next = NULL;
+	while (*link != NULL)
+		link = &(*link)->f_next;
+	st_rlx(link, f);
+}
+
 static void
 unclosed_add(struct file *f)
 {
 	struct slot *me = slot_self();
-	struct file **link = &head_root->hr_unclosed;
 
-	ASSERT(ld_rlx(&f->f_ref) == 0 && f->f_head != NULL);
-	f->f_next = NULL;
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
-	while (*link != NULL)
-		link = &(*link)->f_next;
-	st_rlx(link, f);
+	unclosed_append(f);
 	lock_leave(me, &head_root->hr_lock);
 	helper_start();
 }
@@ -384,6 +379,58 @@ fd_closelater(struct stdata *sd)
 	hands_off(slot_tls, HAND_NEW);
 	return true;
 }
+
+/* ---- files of the dead ------------------------------------------------------------ */
+
+void
+fd_claim(struct file *f)
+{
+	LOCK_HELD(&head_root->hr_lock);
+	parting(slot_tls, f);
+	if (ld_acq(&f->f_passed) > 0)
+		(void)faa(&f->f_ref, 1u); /* a message's is dropped under hr_lock */
+	else
+		st_rel(&f->f_ref, 0u); /* F5 */
+}
+
+/* Its opener is dead: the stream he made for it is no half-made one, which others adopt. */
+static struct stdata *
+take_opened(struct slot *me, struct file *f)
+{
+	struct stdata *sd;
+
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	sd = f->f_head;
+	if (sd != NULL && ld_acq(&sd->sd_opener) == f) {
+		st_rel(&sd->sd_opener, NULL);
+		f_and(&sd->sd_state, ~(uint32_t)SD_OPENING);
+	}
+	lock_leave(me, &registry->rg_lock);
+	return sd;
+}
+
+void
+fd_bury(struct file *f)
+{
+	struct slot *me = slot_tls;
+	struct stdata *sd = take_opened(me, f);
+	uint32_t closing = ld_acq(&f->f_closing);
+
+	ASSERT(ld_rlx(&me->sl_file[HAND_OLD]) == f && ld_rlx(&f->f_ref) == 0);
+	if (closing == FILE_QUIET) {
+		faa(&slot_root->sr_leaked, sizeof(*f)); /* sd_leaver may still name it */
+	} else if (closing == FILE_GONE || sd == NULL) {
+		file_free(f);
+	} else {
+		if (closing == FILE_LAST)
+			f_or(&sd->sd_state, (uint32_t)SD_DAMAGED); /* half taken apart */
+		if (file_finish(f, false) != 0)
+			unclosed_add(f);
+	}
+	parted(me);
+}
+
+/* ---- unfinished closes ------------------------------------------------------------- */
 
 /* How many there are now. */
 static int
@@ -487,12 +534,35 @@ fd_ref(struct file *f)
 }
 
 void
-fd_rele_later(struct file *f)
+fd_pass(struct file *f)
 {
-	ASSERT(ld_rlx(&f->f_ref) > 0);
-	if (fas(&f->f_ref, 1u) != 1)
+	ASSERT(ld_rlx(&slot_tls->sl_file[HAND_NEW]) == f);
+	(void)faa(&f->f_passed, 1u);
+}
+
+/* Both counts under hr_lock: who buries looks at them under it. */
+void
+fd_unpass(struct file *f)
+{
+	struct slot *me = slot_self();
+	bool hand = me != NULL && ld_rlx(&me->sl_file[HAND_OLD]) == NULL, last;
+
+	if (me == NULL)
 		return;
-	unclosed_add(f);
+	if (hand)
+		hands_on(me, HAND_OLD, f);
+	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
+	ASSERT(ld_rlx(&f->f_ref) > 0 && ld_rlx(&f->f_passed) > 0);
+	(void)fas(&f->f_passed, 1u);
+	last = fas(&f->f_ref, 1u) == 1;
+	if (last)
+		unclosed_append(f);
+	lock_leave(me, &head_root->hr_lock);
+	if (hand)
+		hands_off(me, HAND_OLD);
+	if (!last)
+		return;
+	helper_start();
 	helper_poke();
 }
 
@@ -518,8 +588,12 @@ fd_keep(void)
 void
 fd_thread_ends(struct slot *me)
 {
-	if (ld_rlx(&me->sl_file[HAND_NEW]) != NULL)
-		fd_giveup(me->sl_file[HAND_NEW]);
+	struct file *f = ld_rlx(&me->sl_file[HAND_NEW]);
+
+	if (f == NULL)
+		return;
+	head_unopen(f);
+	fd_giveup(f);
 }
 
 /* The entry of fd, its chunk made if it was not there; NULL without memory. */
@@ -567,9 +641,9 @@ part(struct proc *p, const struct fdent *e, struct file *f)
 	sig_forget(sd, p, !own);
 }
 
-/* E4: whoever turns a non-NULL entry to NULL drops its reference. */
+/* E4: whoever turns a non-NULL entry to NULL drops its reference, in hand till then. */
 static struct file *
-entry_clear(struct proc *p, struct fdent *e)
+entry_take(struct fdent *e)
 {
 	struct file *f = ld_acq(&e->fe_file);
 
@@ -581,6 +655,14 @@ entry_clear(struct proc *p, struct fdent *e)
 		parted(slot_tls);
 	}
 	CRASH_POINT();
+	return f;
+}
+
+static struct file *
+entry_clear(struct proc *p, struct fdent *e)
+{
+	struct file *f = entry_take(e);
+
 	if (f != NULL)
 		part(p, e, f);
 	return f;
@@ -639,7 +721,7 @@ point(struct proc *p, int fd, struct file *f, bool cloexec)
 		return ENOMEM;
 	ASSERT(ld_rlx(&f->f_ref) > 0);
 	lock_enter(me, &p->pr_lock, RANK_PROC);
-	old = xchg(&e->fe_file, NULL); /* E4 */
+	old = entry_take(e);
 	st_rlx(&e->fe_cloexec, (uint32_t)cloexec);
 	st_rel(&e->fe_group, head_group(f->f_head));
 	(void)xchg(&e->fe_file, f); /* E6 */

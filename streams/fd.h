@@ -50,6 +50,8 @@ struct file {
 	uint32_t f_closing;	/* O  FILE_*: how far its close has come */
 	uint32_t f_side;	/* R  FIFO: what it is counted as (head_fifo.h) */
 	uint32_t f_closer;	/* A  slot of who closes it */
+	uint32_t f_passed;	/* A  references that travel in messages */
+	uint32_t f_told;	/* O  lost but for a message: its stream was condemned */
 	uint32_t f_spare;
 };
 
@@ -194,8 +196,13 @@ struct file *fd_file(struct stdata *sd, int oflag);
 void fd_giveup(struct file *f);
 /* One reference more, by who has one already; and in hand. */
 void fd_ref(struct file *f);
-/* Anywhere, inside a group too: the close, if it comes to that, is left to others. */
-void fd_rele_later(struct file *f);
+/* The reference in hand is a message's from now on. */
+void fd_pass(struct file *f);
+/*
+ * The message is freed, anywhere, inside a group too: the close, if it comes to that,
+ * is left to others.
+ */
+void fd_unpass(struct file *f);
 /* f is in hand again, after something else was. */
 void fd_inhand(struct file *f);
 /* What the thread has in hand (salvage.h, F1) is kept by something else now. */
@@ -224,11 +231,13 @@ int fd_close(int fd, bool drain);
 /* Go on with the closes that stopped threads held up, or that need this process's code. */
 void fd_unclosed(void);
 /*
- * f is closed, but for its memory: who closed it was killed.  It is claimed under
- * hr_lock, so that another one who buries finds it in hand, and freed after.
+ * Under hr_lock: one reference more to a file that only messages have, or, if they
+ * have none either, its close is the caller's (F5): in hand, so that another one
+ * who buries does not find it too.  Then fd_rele, or fd_bury.
  */
 void fd_claim(struct file *f);
-void fd_scrap(struct file *f);
+/* Outside all groups: go on with the close of a claimed file that nobody has. */
+void fd_bury(struct file *f);
 /* Leave a stream to them that no file refers to any more; false: no memory. */
 bool fd_closelater(struct stdata *sd);
 /* A descriptor of this process that leads to sd, or -1; from outside. */

@@ -182,17 +182,26 @@ head_alloc(struct group *g, uint32_t kind)
 }
 
 void
+head_empty(struct stdata *sd)
+{
+	mblk_t *answer = sd->sd_ians;
+
+	st_rel(&sd->sd_ians, NULL);
+	freemsg(answer);
+	hq_flush(sd, FLUSHALL, -1);
+	ASSERT(!hq_any(sd->sd_rq) && head_wq(sd)->q_first == NULL);
+	sig_freeall(sd);
+}
+
+void
 head_free(struct stdata *sd)
 {
 	struct slot *me = slot_self();
 	queue_t *rq = sd->sd_rq;
 
 	ASSERT(ld_rlx(&sd->sd_iid) == 0 || sd->sd_opens == 0);
-	freemsg(sd->sd_ians);
-	hq_flush(sd, FLUSHALL, -1);
-	ASSERT(!hq_any(rq) && head_wq(sd)->q_first == NULL);
+	head_empty(sd);
 	htrace_gone(sd);
-	sig_freeall(sd);
 	ASSERT(sd->sd_sigs == NULL);
 	group_part(sd->sd_cell, rq);
 	band_freeall(rq);
@@ -373,8 +382,11 @@ run_close(struct slot *me, queue_t *rq, int oflag)
 	ASSERT(ld_rlx(&me->sl_home) != NULL);
 	if (rq->q_perim != NULL && !perim_enter(me, rq->q_perim))
 		return ETIME;
-	if (pc->pc_close != NULL)
+	if (pc->pc_close != NULL && !(rq->q_kind & QK_CLOSING)) {
+		rq->q_kind |= QK_CLOSING;
 		pc->pc_close(rq, oflag, &cr);
+		rq->q_kind |= QK_CLOSED;
+	}
 	qprocsoff(rq);
 	if (rq->q_perim != NULL)
 		perim_leave(me, rq->q_perim);
@@ -427,6 +439,22 @@ head_push(struct slot *me, struct stdata *sd, const char *name, int oflag)
 	return 0;
 }
 
+/*
+ * Somebody died in the close routine of this pair.  It is not called again; what it
+ * was about to take out may still lead to the queues: they stay, and lead nowhere.
+ */
+static void
+pair_abandon(queue_t *rq)
+{
+	queue_drain(rq);
+	for (int i = 0; i < 2; i++) {
+		rq[i].q_stream = NULL;
+		st_rel(&rq[i].q_next, &plumb_root->pl_deadend[i]);
+		st_rel(&rq[i].q_nfsrv, &plumb_root->pl_deadend[i]);
+	}
+	faa(&slot_root->sr_leaked, 2 * sizeof(*rq));
+}
+
 int
 head_dispose(struct slot *me, queue_t *wq, int oflag)
 {
@@ -442,7 +470,9 @@ head_dispose(struct slot *me, queue_t *wq, int oflag)
 		return error;
 	registry_hand(me, re);
 	error = run_close(me, rq, oflag);
-	if (error == 0)
+	if (error == 0 && (rq->q_kind & (QK_CLOSING | QK_CLOSED)) == QK_CLOSING)
+		pair_abandon(rq);
+	else if (error == 0)
 		head_unpair(re, rq);
 	registry_rele(me, re);
 	return error;

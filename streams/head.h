@@ -80,6 +80,7 @@ struct stdata {
 	uint32_t sd_writers;	/* R  that write to it */
 	uint32_t sd_ropened;	/* A  times it was opened for reading */
 	uint32_t sd_wopened;	/* A  and for writing */
+	struct file *sd_opener;	/* R  SD_OPENING: file of who opens it, which names it */
 	struct file *sd_leaver;	/* R  file whose close is being counted, or NULL */
 	uint32_t sd_toopens;	/* R  what sd_opens becomes by it */
 	struct file *sd_joiner;	/* R  file whose counting is under way, or NULL */
@@ -204,6 +205,8 @@ void head_init_process(void);	/* each process: procedures, cache class */
 /* A head in group g, bottom in the dead end; NULL without memory. */
 struct stdata *head_alloc(struct group *g, uint32_t kind);
 void head_free(struct stdata *sd);
+/* What head_free begins with, and may be done twice: nothing is left in it. */
+void head_empty(struct stdata *sd);
 /* Give a head's queues its procedures and first settings. */
 void head_setup(queue_t *hrq);
 /* Become sd_plumber: within a call (0, EBADF, ETIME), or from outside any group. */
@@ -261,6 +264,8 @@ int head_reopen(struct stdata *sd, int oflag);
  * were killed.
  */
 void head_adopt(struct slot *me, struct regent *re);
+/* f's open ends early: if it was making a stream, that is left to head_adopt. */
+void head_unopen(struct file *f);
 /* Nothing leads to sd any more: neither queues nor the run list. */
 void head_detach(struct slot *me, struct stdata *sd);
 /* A driver's stream off its list, on which it may be no more. */

@@ -133,9 +133,11 @@ attach_open(const struct plat_path *pp, int denied, int oflag, struct file *f, b
 	error = head_reopen(f->f_head, oflag);
 	replaced = connect_result();
 	if (replaced != NULL) {
-		head_abandon(f->f_head);
-		f->f_head = replaced;
+		struct stdata *old = f->f_head;
+
 		fd_inhand(f);
+		f->f_head = replaced; /* first: old is closed once */
+		head_abandon(old);
 	}
 	return error;
 }

@@ -25,7 +25,7 @@
 /* The stream of descriptor fd goes by path from now on: 0 or an errno. */
 int attach_add(int fd, const char *path);
 int attach_remove(const char *path);
-/* Is there an attachment that refers to f?  With the registry lock held. */
+/* Under the registry lock: does an attachment refer to f? */
 bool attach_holds(const struct file *f);
 /*
  * Open the stream that is attached to the file pp for file f, as head_open, or

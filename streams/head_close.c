@@ -88,6 +88,17 @@ hang_up(struct slot *me, struct stdata *sd)
 		mate_flag(me, sd, SD_HUP); /* no memory for the message */
 }
 
+/* Who was killed in head_detach forgot the other end of sd, which does not know yet. */
+static void
+part_other(struct slot *me, struct stdata *sd)
+{
+	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+	for (queue_t *hrq = head_group(sd)->g_heads; hrq != NULL; hrq = hrq->q_gnext)
+		if (hrq->q_stream->sd_mate == sd)
+			st_rel(&hrq->q_stream->sd_mate, NULL);
+	lock_leave(me, &plumb_root->pl_lock);
+}
+
 void
 head_detach(struct slot *me, struct stdata *sd)
 {
@@ -99,11 +110,13 @@ head_detach(struct slot *me, struct stdata *sd)
 	if (mate != NULL) {
 		plumb_cut(sd->sd_rq);
 		plumb_cut(mate->sd_rq);
-		/* Ours first: who is killed from here on leaves a head that nobody frees. */
+		/* Ours first: it is never followed again, by who goes on after a death. */
 		st_rel(&sd->sd_mate, NULL);
 		CRASH_POINT();
 		st_rel(&mate->sd_mate, NULL);
 		htrace_parted(mate);
+	} else if (sd->sd_kind == HEAD_PIPE && (ld_acq(&sd->sd_state) & SD_DAMAGED)) {
+		part_other(me, sd);
 	}
 	runq_forget(head_wq(sd));
 	plumb_unlock(me);
@@ -208,6 +221,11 @@ head_lastclose(struct stdata *sd, struct file *f)
 		return false;
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	head_settle(sd);
+	if (f != NULL && f->f_closing != FILE_OPEN) { /* who was killed had begun */
+		last = f->f_closing == FILE_LAST;
+		lock_leave(me, &registry->rg_lock);
+		return last;
+	}
 	ASSERT(sd->sd_opens > 0);
 	ASSERT(sd->sd_leaver == NULL && !(ld_rlx(&sd->sd_state) & SD_CLOSING));
 	last = sd->sd_opens == 1;

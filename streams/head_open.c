@@ -182,6 +182,16 @@ autopush(struct slot *me, struct stdata *sd, int oflag)
 	return error;
 }
 
+/* The stream is whole: it is its file's, and no half-made one. */
+static void
+opened(struct slot *me, struct stdata *sd)
+{
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	st_rel(&sd->sd_opener, NULL);
+	f_and(&sd->sd_state, ~(uint32_t)SD_OPENING);
+	lock_leave(me, &registry->rg_lock);
+}
+
 /* No errno, which a driver's open routine may give: somebody opened that minor first. */
 #define OUTRUN (-1)
 
@@ -191,7 +201,7 @@ autopush(struct slot *me, struct stdata *sd, int oflag)
  */
 static int
 open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag,
-	struct stdata **sdp)
+	struct file *f)
 {
 	struct group *g = group_for(me, re);
 	struct stdata *sd = g != NULL ? head_alloc(g, HEAD_DEVICE) : NULL;
@@ -207,7 +217,10 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	sd->sd_minor = (uint32_t)dn->dn_minor;
 	sd->sd_plumber = me->sl_key;
 	f_or(&sd->sd_state, (uint32_t)SD_OPENING);
+	sd->sd_opener = f;
+	st_rel(&f->f_head, sd); /* who is killed from here on: fd_bury */
 	if (!enlist(me, re, sd, dn->dn_clone)) {
+		st_rel(&f->f_head, NULL);
 		head_free(sd);
 		return OUTRUN;
 	}
@@ -217,6 +230,7 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 		head_detach(me, sd);
 		plumb_exit(me);
 		head_delist(me, sd);
+		st_rel(&f->f_head, NULL);
 		head_scrap(sd);
 		return error;
 	}
@@ -224,9 +238,8 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 		error = choose(me, sd, getminor(dev));
 	if (error == 0)
 		error = autopush(me, sd, oflag);
-	st_rel(sdp, sd);
+	opened(me, sd);
 	CRASH_POINT();
-	f_and(&sd->sd_state, ~(uint32_t)SD_OPENING);
 	head_plumb_leave(sd);
 	plumb_exit(me);
 	return error;
@@ -246,10 +259,31 @@ abandoned(struct slot *me, struct regent *re)
 		    cas(&sd->sd_plumber, &opener, me->sl_key))
 			break;
 	}
+	if (sd != NULL && sd->sd_opener != NULL) {
+		st_rel(&sd->sd_opener->f_head, NULL);
+		st_rel(&sd->sd_opener, NULL);
+	}
 	if (sd != NULL)
 		sd->sd_opens = 0;
 	lock_leave(me, &registry->rg_lock);
 	return sd;
+}
+
+void
+head_unopen(struct file *f)
+{
+	struct slot *me = slot_self();
+	struct stdata *sd;
+
+	if (me == NULL)
+		return;
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
+	sd = f->f_head;
+	if (sd != NULL && sd->sd_opener == f) {
+		st_rel(&f->f_head, NULL);
+		st_rel(&sd->sd_opener, NULL);
+	}
+	lock_leave(me, &registry->rg_lock);
 }
 
 void
@@ -303,7 +337,7 @@ open_minor(struct regent *re, const struct devname *dn, int oflag, struct file *
 			*joined = true;
 			return 0;
 		}
-		error = busy ? OUTRUN : open_new(me, re, dn, oflag, &f->f_head);
+		error = busy ? OUTRUN : open_new(me, re, dn, oflag, f);
 		if (error != OUTRUN)
 			return error;
 		if (plat_backoff(&step))

@@ -20,7 +20,7 @@
  *                        gone: if a descriptor leads to the stream, all is well, or else
  *                        its program wants it no longer (find_lost)
  *   TRACE_ON             nobody; who wants it is known.  A stream that is given up is
- *                        wanted by no program (salvage_abandon)
+ *                        wanted by no program (suspect.c)
  *   TRACE_RETIRED        nobody, or tr_holder waits until nobody knows it: once he is
  *                        gone another one begins to wait
  *   TRACE_GONE           the tools that want it; when none is left, whoever looks

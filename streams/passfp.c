@@ -13,7 +13,7 @@ pass_free(void *buf)
 
 	ASSERT(pa != NULL && arena_has(pa));
 	if (pa->pa_file != NULL)
-		fd_rele_later(pa->pa_file);
+		fd_unpass(pa->pa_file);
 	heap_free(pa, sizeof(*pa));
 }
 
@@ -59,6 +59,8 @@ passfp_make(struct file *f, int fd, mblk_t **mpp)
 	}
 	mp->b_datap->db_type = M_PASSFP;
 	mp->b_wptr += sizeof(*pa);
+	if (f != NULL)
+		fd_pass(f);
 	*mpp = mp;
 	return 0;
 }

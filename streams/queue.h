@@ -28,6 +28,8 @@
 #define QK_HEADW 0x08	/* a stream head's write queue */
 #define QK_DRIVER 0x10	/* a driver's */
 #define QK_DEADEND 0x20	/* swallows everything: below a closed stream */
+#define QK_CLOSING 0x80	/* its close routine was called, which is done once */
+#define QK_CLOSED 0x100	/* and came back: else who called it was killed in it */
 #define QK_PERIM 0x40	/* a perimeter lies between here and q_nfsrv */
 
 #define QIDX_TRACED 1028 /* q_qidx while puts are recorded (putnext.h) */

@@ -88,6 +88,7 @@ bury(struct proc *p)
 	ASSERT(ld_rlx(&p->pr_state) == PROC_DYING && ld_rlx(&p->pr_keeper) == mine);
 	ASSERT(p != slot_tls->sl_pslot && slot_members() > 0);
 	bury_threads(p);
+	salvage_sweep(slot_tls);
 	fd_closeall(p, false);
 	htrace_bury(p);
 	registry_forget(p);

@@ -4,7 +4,6 @@
 #include "arena.h"
 #include "cache.h"
 #include "callout.h"
-#include "head_trace.h"
 #include "heap.h"
 #include "msg.h"
 #include "suspect.h"
@@ -52,40 +51,6 @@ static void
 give_up(size_t bytes)
 {
 	faa(&slot_root->sr_leaked, bytes);
-}
-
-/* Bytes of the messages of a queue. */
-static size_t
-queue_bytes(struct slot *me, queue_t *q)
-{
-	size_t sum;
-
-	ASSERT(q->q_stream != NULL);
-	lock_enter(me, &q->q_rlock, RANK_READER);
-	sum = list_bytes(q->q_rfirst);
-	lock_leave(me, &q->q_rlock);
-	lock_enter(me, &q->q_lock, RANK_QUEUE);
-	sum += list_bytes(q->q_first);
-	lock_leave(me, &q->q_lock);
-	lock_enter(me, &q->q_plock, RANK_PARK);
-	sum += list_bytes(q->q_pfirst);
-	lock_leave(me, &q->q_plock);
-	return sum;
-}
-
-void
-salvage_abandon(struct slot *me, struct stdata *sd, bool unread)
-{
-	size_t sum = sizeof(struct file) + sizeof(*sd);
-
-	htrace_disown(me, sd->sd_id); /* its ring goes */
-
-	for (queue_t *q = head_wq(sd); q != NULL && q->q_stream == sd; q = q->q_next) {
-		sum += 2 * sizeof(*q);
-		if (unread)
-			sum += queue_bytes(me, q) + queue_bytes(me, OTHERQ(q));
-	}
-	give_up(sum);
 }
 
 /* Under q_lock: the messages and their counts are gone; who waits is woken by G3. */
@@ -293,8 +258,8 @@ sweep(struct slot *me, const uintptr_t *at, struct group *suspect)
 	return true;
 }
 
-static void
-sweep_suspects(struct slot *me)
+void
+salvage_sweep(struct slot *me)
 {
 	for (int i = 0; i < NSUSPECT; i++) {
 		uintptr_t *at = &plumb_root->pl_suspect[i], entry;
@@ -349,6 +314,6 @@ salvage_run(void)
 	NO_LOCK_HELD();
 	if (me == NULL)
 		return;
-	sweep_suspects(me);
+	salvage_sweep(me);
 	suspect_resolve(me); /* F3 */
 }

@@ -38,12 +38,24 @@
  *      it counts one until something else keeps it, and from before that keeps it
  *      no more until it is counted off
  *   F2 it died: the file is suspected of one reference too many
- *   F3 no entry of any table leads to it and no thread names it, yet it is not
- *      freed: its stream is condemned, so that the other end is told.  A reference
- *      that travels in a message is not known here: it gets a condemned stream.
+ *   F3 no entry of any table, link, path or message leads to it and no living thread
+ *      names it, yet it is not freed: who finds that, under the registry lock and
+ *      hr_lock, is the one who closes it, as any last close: F5.  If a message has it,
+ *      or had and was lost with somebody, its stream is condemned, so that the other
+ *      end is told; it waits for the message, and for ever if that was lost.
  *   F4 a reference that goes from a hand to an entry is counted between the two
  *      (hr_moved): whoever has looked at the entry too early and at the hand too
  *      late sees the count change, and looks again another time
+ *
+ *   F5 what is counted too much is counted off, the file goes into his hand in the
+ *      same critical section, and its close goes on from where f_closing says: if he
+ *      dies too, another one finds it (F2).  What another process's code is needed for
+ *      waits on the list of unfinished closes; if nobody has it any more, the queues are
+ *      taken off without (head_close.c).
+ *
+ * A close routine is called once: QK_CLOSING before, QK_CLOSED after.  Whoever finds
+ * a pair CLOSING and not CLOSED, because somebody was killed in its routine, takes it
+ * off and gives its memory up, as the module may still know it.
  *
  * invariant 4: a file is taken off the list of suspects, and loses f_gen, under
  *   hr_lock before its memory is given back, and is put on it under hr_lock only
@@ -58,14 +70,14 @@
 void salvage_init(void);
 /* Inside sd's group: EIO from now on, and its other end hung up. */
 void salvage_condemn(struct stdata *sd);
-/*
- * The same place: sd will never be taken apart.  Its memory counts as leaked; so
- * does what lies in its queues, if nobody can read it any more.
- */
-void salvage_abandon(struct slot *me, struct stdata *sd, bool unread);
 /* The dead thread s of p, whose table is still as it was; before it is buried. */
 void salvage_thread(const struct slot *s, struct proc *p);
 /* After burials, and until nothing is suspect any more. */
 void salvage_run(void);
+/*
+ * The first half of it, before the files of the dead are closed: a close that asks a
+ * driver would wait for a service procedure that the dead was in.
+ */
+void salvage_sweep(struct slot *me);
 
 #endif

@@ -3,6 +3,7 @@
 #include "suspect.h"
 #include "head_attach.h"
 #include "head_fifo.h"
+#include "head_trace.h"
 #include "link.h"
 #include "salvage.h"
 
@@ -90,26 +91,27 @@ in_hand(const struct slot *s, const struct file *f)
 	return false;
 }
 
-/*
- * Does any entry, a link, a path, or the hands of a living thread, lead to f?  Entries are
- * looked at before hands: a reference that is dropped goes that way, and one that
- * went the other way meanwhile is counted (F4).
- */
+/* Does an entry of any table lead to f? */
 static bool
-led_to(const struct file *f)
+in_tables(const struct file *f)
 {
-	uint32_t top = ld_acq(&slot_root->sr_ptop), moved = ld_seq(suspect_moved(f));
+	uint32_t top = ld_acq(&slot_root->sr_ptop);
 
-	LOCK_HELD(&head_root->hr_lock);
-	if (link_holds(f) || attach_holds(f) || unfinished(f))
-		return true;
 	for (uint32_t i = 1; i < top; i++) {
 		const struct proc *p = slot_procat(i);
 
 		if (p != NULL && ld_acq(&p->pr_state) != PROC_FREE && in_table(p, f))
 			return true;
 	}
-	top = ld_acq(&slot_root->sr_top);
+	return false;
+}
+
+/* Does a living thread have it in its hands? */
+static bool
+in_hands(const struct file *f)
+{
+	uint32_t top = ld_acq(&slot_root->sr_top);
+
 	for (uint32_t i = 1; i < top; i++) {
 		const struct slot *s = slot_at(i);
 
@@ -117,65 +119,52 @@ led_to(const struct file *f)
 		    !slot_gone(ld_acq(&s->sl_key)))
 			return true;
 	}
-	return ld_seq(suspect_moved(f)) != moved;
-}
-
-/* Somebody alive closes it, or sees to it: he may yet die, and it stays a suspect. */
-static bool
-in_care(const struct file *f)
-{
-	uint32_t closer = ld_acq(&f->f_closer);
-
-	return closer != 0 && !slot_gone(closer);
-}
-
-/* Off the list, if it is there. */
-static void
-acquit(struct file *f)
-{
-	struct file **link = &head_root->hr_suspect;
-
-	LOCK_HELD(&head_root->hr_lock);
-	while (*link != NULL && *link != f)
-		link = &(*link)->f_suspect;
-	if (*link == f)
-		st_rlx(link, f->f_suspect);
+	return false;
 }
 
 /*
- * A suspect to which nothing leads any more, which stays so; the caller sees to it.  One
- * that is closed but for its memory he has in his hands.
+ * Does any entry, a link, a path, or the hands of a living thread, lead to f?  Names
+ * and links change under the registry lock.  Entries are looked at before hands: a
+ * reference that is dropped goes that way, and one that went the other way meanwhile
+ * is counted (F4).
+ */
+static bool
+led_to(const struct file *f)
+{
+	uint32_t moved = ld_seq(suspect_moved(f));
+
+	LOCK_HELD(&registry->rg_lock);
+	LOCK_HELD(&head_root->hr_lock);
+	return unfinished(f) || link_holds(f) || attach_holds(f) ||
+		in_tables(f) || in_hands(f) || ld_seq(suspect_moved(f)) != moved;
+}
+
+/*
+ * The first suspect to which nothing leads any more, claimed, or NULL.  *passed: but a
+ * message has it, or had, if that was lost too; then it stays on the list, told.
  */
 static struct file *
-lost_file(struct slot *me)
+lost_file(struct slot *me, bool *passed)
 {
-	struct file *f;
+	struct file **link, *f;
 
-	lock_enter(me, &registry->rg_lock, RANK_REGISTRY); /* links and paths */
+	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
-	for (f = head_root->hr_suspect; f != NULL; f = f->f_suspect)
-		if (!in_care(f) && !led_to(f))
+	for (link = &head_root->hr_suspect; (f = *link) != NULL; link = &f->f_suspect) {
+		/* Before entries are looked at: one that is received gets an entry first. */
+		*passed = ld_seq(&f->f_passed) > 0;
+		if (!(*passed && f->f_told) && !led_to(f))
 			break;
-	if (f != NULL && ld_acq(&f->f_closing) == FILE_GONE) {
-		acquit(f);
-		fd_claim(f); /* it may be made suspect anew, for another of the dead */
-	} else if (f != NULL) {
-		st_rel(&f->f_closer, me->sl_key);
 	}
+	if (f != NULL)
+		fd_claim(f); /* it may be made suspect anew, for another of the dead */
+	if (f != NULL && *passed)
+		f->f_told = 1;
+	else if (f != NULL)
+		st_rlx(link, f->f_suspect);
 	lock_leave(me, &head_root->hr_lock);
 	lock_leave(me, &registry->rg_lock);
 	return f;
-}
-
-/* It is seen to; or another time. */
-static void
-seen_to(struct slot *me, struct file *f, bool again)
-{
-	lock_enter(me, &head_root->hr_lock, RANK_HEAD);
-	if (!again)
-		acquit(f);
-	st_rel(&f->f_closer, 0u);
-	lock_leave(me, &head_root->hr_lock);
 }
 
 /* It was in an open: the stream that was to be its is taken apart. */
@@ -187,86 +176,36 @@ adopt_streams(struct slot *me)
 			head_adopt(me, &registry->rg_ent[i]);
 }
 
-/* ---- giving up ------------------------------------------------------------------ */
-
-/* Inside its group: can that be had for relinking, or is somebody in it stopped? */
-static bool
-relinkable(struct slot *me)
-{
-	bool alone = plumb_try(me);
-
-	if (alone)
-		plumb_unlock(me);
-	return alone;
-}
-
-/*
- * sd is left as it is, but for its modules and driver: they are in use no more (U2 of
- * registry.h), and never run for it again.  Their close routines may have been run.
- */
+/* Nobody but a message has f: who receives it gets a condemned stream. */
 static void
-take_out(struct stdata *sd)
+condemn_passed(struct slot *me, struct file *f)
 {
-	queue_t *q, *last = NULL;
-
-	while ((q = head_next(sd, head_wq(sd))) != NULL && q != last) {
-		registry_over(registry_of(q));
-		qprocsoff(last = q);
-	}
-}
-
-/* Nobody will close the stream of f: false, when a stopped thread is in the way. */
-static bool
-give_up(struct slot *me, struct file *f)
-{
-	struct stdata *sd = f->f_head;
-	bool unread = ld_acq(&f->f_closing) == FILE_LAST;
-
-	plumb_into(me, head_group(sd));
-	if (!relinkable(me)) {
-		plumb_exit(me);
-		return false;
-	}
-	salvage_condemn(sd);
-	(void)head_unlinkall(me, sd, false); /* it will not be closed */
-	CRASH_POINT();
-	head_delist(me, sd); /* who opens the minor gets a new one */
-	salvage_abandon(me, sd, unread);
-	take_out(sd);
-	plumb_exit(me);
-	return true;
-}
-
-/* What f was is made good: false, when a stopped thread is in the way. */
-static bool
-resolve(struct slot *me, struct file *f)
-{
-	uint32_t closing = ld_acq(&f->f_closing);
-
-	if (f->f_head == NULL)
-		adopt_streams(me);
-	/* If its stream was not waiting for it, though it may still name it; or it never had one: */
-	if (closing != FILE_QUIET && f->f_head != NULL && !fifo_counts(f))
-		return give_up(me, f);
-	if (closing != FILE_QUIET && f->f_head != NULL)
+	if (f->f_head != NULL && fifo_counts(f)) {
 		fifo_leave(f); /* all that the others want to know */
-	faa(&slot_root->sr_leaked, sizeof(*f));
-	return true;
+	} else if (f->f_head != NULL) {
+		plumb_into(me, head_group(f->f_head));
+		salvage_condemn(f->f_head);
+		(void)head_unlinkall(me, f->f_head, false);
+		htrace_disown(me, f->f_head->sd_id);
+		plumb_exit(me);
+	}
+	fd_rele(f, false);
 }
 
 void
 suspect_resolve(struct slot *me)
 {
-	bool done = true;
 	struct file *f;
+	bool passed;
 
 	NO_LOCK_HELD();
-	while (done && ld_rlx(&head_root->hr_suspect) != NULL && (f = lost_file(me)) != NULL) {
-		if (ld_rlx(&me->sl_file[HAND_OLD]) == f) {
-			fd_scrap(f); /* claimed */
+	while (ld_rlx(&head_root->hr_suspect) != NULL && (f = lost_file(me, &passed)) != NULL) {
+		if (passed) {
+			condemn_passed(me, f);
 			continue;
 		}
-		done = resolve(me, f);
-		seen_to(me, f, !done);
+		if (f->f_head == NULL)
+			adopt_streams(me);
+		fd_bury(f);
 	}
 }

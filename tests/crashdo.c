@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <sys/ddi.h>
 #include <sys/log.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sad.h>
 #include <sys/stat.h>
@@ -199,6 +200,44 @@ static struct module_info do_info = {4301, "crashdo", 0, INFPSZ, HIWAT, HIWAT / 
 static struct qinit do_init = {do_put, do_srv, plain_open, plain_close, NULL, &do_info, NULL};
 static struct streamtab do_tab = {&do_init, &do_init, NULL, NULL};
 
+/* ---- close routines, each of which is called once ----------------------------------- */
+
+enum { COUNTED_MOST = 100000 };
+struct counted {
+	atomic_uint opens;
+	atomic_uchar opened[COUNTED_MOST], closed[COUNTED_MOST];
+};
+static struct counted *counted; /* shared by all processes */
+
+static int
+counted_open(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
+{
+	unsigned int n = atomic_fetch_add(&counted->opens, 1);
+
+	(void)dev, (void)oflag, (void)sflag, (void)cr;
+	if (n >= COUNTED_MOST)
+		DIE("more than %d opens", COUNTED_MOST);
+	q->q_ptr = WR(q)->q_ptr = &counted->opened[n];
+	qprocson(q);
+	atomic_store(&counted->opened[n], 1);
+	return 0;
+}
+
+static int
+counted_close(queue_t *q, int flag, cred_t *cr)
+{
+	size_t n = (size_t)((atomic_uchar *)q->q_ptr - counted->opened);
+
+	(void)flag, (void)cr;
+	atomic_fetch_add(&counted->closed[n], 1);
+	qprocsoff(q);
+	return 0;
+}
+
+static struct module_info counted_info = {4302, "counted", 0, INFPSZ, HIWAT, HIWAT / 4};
+static struct qinit counted_init = {queue_put, queue_srv, counted_open, counted_close, NULL, &counted_info, NULL};
+static struct streamtab counted_tab = {&counted_init, &counted_init, NULL, NULL};
+
 static char dir[] = "/tmp/stress_crash.XXXXXX";
 static pid_t maker;
 
@@ -233,6 +272,10 @@ crash_begin(void)
 	MUST(mkfifo(path("fifo"), 0600));
 	close((int)MUST(open(path("attach"), O_CREAT | O_WRONLY, 0600)));
 	MUST(ustr_register_module("crashq", &crash_tab, D_MTQPAIR));
+	counted = mmap(NULL, sizeof(*counted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (counted == MAP_FAILED)
+		DIE("mmap: %s", strerrorname_np(errno));
+	MUST(ustr_register_module("counted", &counted_tab, D_MTQPAIR));
 	MUST(ustr_register_module("crashdo", &do_tab, D_MTPERMOD));
 	crash_rare_begin();
 }
@@ -346,6 +389,41 @@ linking(const int fd[2])
 	str_read(fd[1], buf, sizeof(buf));
 	str_ioctl(mux, I_LINK, fd[1]);
 	str_close(mux);
+}
+
+/* ---- close routines that count ------------------------------------------------------ */
+
+static void
+counting(const int fd[2])
+{
+	int mux = (int)T(str_open("/dev/streams/clone/mux", O_RDWR | O_NONBLOCK)), own[2];
+
+	(void)fd;
+	T(str_ioctl(mux, I_PUSH, "counted"));
+	T(str_ioctl(mux, I_PUSH, "counted"));
+	T(str_ioctl(mux, I_POP, 0));
+	if (T(str_pipe(own)) == -1)
+		return;
+	T(str_ioctl(own[1], I_PUSH, "counted"));
+	T(str_ioctl(mux, I_LINK, own[1]));
+	T(str_close(own[1]));
+	T(str_close(mux));
+	T(str_close(own[0]));
+}
+
+/* Who was killed in an open may have linked the module in and not have said so. */
+static bool
+counting_look(const char *name, long n)
+{
+	unsigned int most = atomic_load(&counted->opens);
+
+	for (unsigned int i = 0; i < most; i++) {
+		unsigned int closed = atomic_load(&counted->closed[i]);
+
+		if (closed > 1 || (closed == 0 && atomic_load(&counted->opened[i]) != 0))
+			DIE("%s %ld: close routine %u was called %u times", name, n, i, closed);
+	}
+	return true;
 }
 
 /* ---- groups that become one, of streams that others have, too ---------------------- */
@@ -744,8 +822,9 @@ const struct scenario crash_scenarios[SCENARIOS] = {
     {.s_name = "poor", .s_do = crash_poor, .s_once = true, .s_poor = true},
     {.s_name = "burials", .s_do = crash_burying, .s_turns = 800},
     {.s_name = "closing", .s_do = closing, .s_opens = true},
-    {.s_name = "linking", .s_do = linking, .s_most = 600},
-    {.s_name = "lastlink", .s_do = last_link, .s_most = 600},
+    {.s_name = "linking", .s_do = linking},
+    {.s_name = "lastlink", .s_do = last_link},
+    {.s_name = "counting", .s_do = counting, .s_look = counting_look},
     {.s_name = "merging", .s_do = merging, .s_stand = merging_stand, .s_look = merging_look},
     {.s_name = "using", .s_do = using, .s_stand = using_stand, .s_look = using_look},
     {.s_name = "taking", .s_do = taking_over, .s_stand = merging_stand, .s_look = merging_look},

@@ -8,7 +8,7 @@
 
 #include "stresslib.h"
 
-enum { LIMIT_MS = 200, ORDINARY = 17, SCENARIOS = ORDINARY + 14 };
+enum { LIMIT_MS = 200, ORDINARY = 17, SCENARIOS = ORDINARY + 15 };
 /* The question that crashdo does not answer. */
 enum { CRASH_HANG = 'x' << 8 };
 enum { CRASH_IOCTLTIME = 15000 };
@@ -28,11 +28,6 @@ extern bool crash_strict;
 struct scenario {
 	const char *s_name;
 	void (*s_do)(const int fd[2]);
-	/*
-	 * Points at most, 0: until the victim comes to its end.  Streams of mux that
-	 * were lost with their files stay with the driver, and each is a point more.
-	 */
-	long s_most;
 	/* Points at which nobody died before, and then no others: it takes long. */
 	bool s_once;
 	/* In an arena of its own, with little memory. */

@@ -21,7 +21,8 @@
 #include <signal.h>
 #include <sys/wait.h>
 
-enum { SLACK = 256 * 1024, STUCK_MS = 20000, NEW = -1, QUIET = 3, POOR = 6, RECORDS = 64 };
+enum { SLACK = 256 * 1024, STUCK_MS = 20000, NEW = -1, QUIET = 3, POOR = 6, RECORDS = 64,
+	POINTS_MOST = 100000 };
 
 /* The victim of point n: true if it reached its end. */
 static bool
@@ -138,7 +139,7 @@ deaths(const struct scenario *s, bool sole, long step, const int other[2])
 		quiet = trial(s, NEW, sole, other, &slow, &alive) ? quiet + 1 : 0;
 		fresh += quiet == 0;
 	}
-	for (n = 1; !s->s_once && n < (s->s_most != 0 ? s->s_most : 100000); n += step) {
+	for (n = 1; !s->s_once && n < POINTS_MOST; n += step) {
 		if (n == 1 + 8 * step)
 			ustr_memstat(&before);
 		stuck_alarm(60);
@@ -146,6 +147,8 @@ deaths(const struct scenario *s, bool sole, long step, const int other[2])
 			break;
 	}
 	stuck_alarm(0);
+	if (!s->s_once && n >= POINTS_MOST)
+		DIE("%s: no end after %d points", s->s_name, POINTS_MOST);
 	ustr_memstat(&after);
 	if (n > 1 + 8 * step && !s->s_once && after.ms_used > before.ms_used + SLACK +
 		(after.ms_leaked - before.ms_leaked))
