@@ -130,6 +130,7 @@ struct merging {
 struct plumb_root {
 	uint32_t pl_lock;	/* A */
 	struct group *pl_free;	/* L  cells not in use */
+	struct perim *pl_perims; /* L  perimeters not in use (perim.h) */
 	struct group *pl_all;	/* A  all cells, by g_all: through them, all streams */
 	struct merging pl_merge; /* L */
 	queue_t pl_deadend[2];	/* C  swallows what is sent below a closed stream */

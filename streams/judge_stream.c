@@ -476,6 +476,16 @@ free_cells_sound(void)
 	return true;
 }
 
+/* No queue's and no module's, so on no other list. */
+static bool
+free_perims_sound(void)
+{
+	for (const struct perim *p = plumb_root->pl_perims; p != NULL; p = p->pe_free)
+		if (!claim_take(p, sizeof(*p), CL_PERIM) || claim_count(p) != 1 || p->pe_first != NULL)
+			return false;
+	return true;
+}
+
 bool
 judge_groups(void)
 {
@@ -493,6 +503,8 @@ judge_groups(void)
 	for (int i = 0; i < NSUSPECT; i++)
 		if (!judge_group(suspected(ld_acq(&plumb_root->pl_suspect[i]))))
 			return judge_blame("its groups");
+	if (!free_perims_sound())
+		return judge_blame("its free perimeters");
 	return free_cells_sound() || judge_blame("its groups");
 }
 

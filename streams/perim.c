@@ -3,8 +3,36 @@
 #include "perim.h"
 #include "errand.h"
 #include "flow.h"
+#include "heap.h"
 #include "plumb.h"
 #include "putnext.h"
+
+/* ---- invariant 5 ----------------------------------------------------------------- */
+
+struct perim *
+perim_make(struct slot *me)
+{
+	struct perim *p;
+
+	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+	p = plumb_root->pl_perims;
+	if (p != NULL)
+		st_rel(&plumb_root->pl_perims, p->pe_free);
+	lock_leave(me, &plumb_root->pl_lock);
+	ASSERT(p == NULL || p->pe_first == NULL);
+	return p != NULL ? p : heap_zalloc(sizeof(*p));
+}
+
+void
+perim_retire(struct slot *me, struct perim *p)
+{
+	ASSERT(p->pe_first == NULL);
+	(void)f_and(&p->pe_word, ~(uint64_t)PERIM_PENDING);
+	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+	p->pe_free = plumb_root->pl_perims;
+	st_rel(&plumb_root->pl_perims, p);
+	lock_leave(me, &plumb_root->pl_lock);
+}
 
 /* ---- parking ------------------------------------------------------------------- */
 

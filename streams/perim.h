@@ -41,6 +41,10 @@
  *   outside all groups for a writer of a group that it has to visit, or of its own
  *   after D8.  Such a writer waits for no perimeter.
  * invariant 4: owner = 0 implies wanter = 0: both change in one step.
+ * invariant 5: memory that was a perimeter once stays one.  Who postponed it (D6, D9)
+ *   comes back from outside all groups, when its queues may be gone: then it is free
+ *   and nothing is on its list, or it is other queues', whom a kick does no harm.  So
+ *   one that is made anew keeps its word and who comes back.
  *
  * q_pbytes and q_pblocks count what is parked, for canput (flow.c).
  */
@@ -56,7 +60,8 @@ struct perim {
 	struct perim *pe_next;	 /* O  on a thread's sl_later list */
 	uint32_t pe_lock;	 /* A  guards the list */
 	uint32_t pe_later;	 /* A  that thread's slot, or 0 */
-	uint32_t pe_spare[6];
+	struct perim *pe_free;	 /* L  the next one that is no queue's (group.h) */
+	uint32_t pe_spare[4];
 } LINE_ALIGNED;
 
 #define PERIM_PENDING 0x80000000u
@@ -78,6 +83,9 @@ perim_wanter(uint64_t word)
 #define QP_LISTED 1	/* on the perimeter's list */
 #define QP_SRV 2	/* its service procedure is to be run */
 
+/* One for queues that have none yet, or NULL; and given back, when it is off them. */
+struct perim *perim_make(struct slot *me);
+void perim_retire(struct slot *me, struct perim *p);
 /* Deliver mp to q through p, or park it. */
 void perim_put(struct perim *p, queue_t *q, mblk_t *mp);
 /*

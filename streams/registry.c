@@ -135,7 +135,8 @@ empty(struct regent *re)
 	drop_side(re->re_tables.qt_wr);
 	drop_side(re->re_lower.qt_rd);
 	drop_side(re->re_lower.qt_wr);
-	heap_free(re->re_perim, sizeof(*re->re_perim));
+	if (re->re_perim != NULL)
+		perim_retire(slot_tls, re->re_perim);
 	heap_free(re->re_state, USTR_MODSTATE);
 	if (re->re_group != NULL)
 		group_rele(re->re_group);
@@ -160,7 +161,7 @@ fill(struct regent *re, const char *name, const struct streamtab *st, int flags,
 	if (error == 0 && st->st_muxrinit != NULL)
 		error = fill_tables(&re->re_lower, 4 + n * 4, st->st_muxrinit, st->st_muxwinit);
 	if (error == 0 && per_module(re->re_flags))
-		re->re_perim = heap_zalloc(sizeof(*re->re_perim));
+		re->re_perim = perim_make(slot_tls);
 	re->re_state = heap_zalloc(USTR_MODSTATE);
 	if (re->re_state == NULL || (re->re_perim == NULL && per_module(re->re_flags)))
 		error = ENOMEM;
@@ -514,21 +515,22 @@ int
 registry_perims(struct regent *re, queue_t *rq)
 {
 	uint32_t inner = re->re_flags & D_MTINNER_MASK;
+	struct slot *me = slot_tls;
 	queue_t *wq = rq + 1;
 
 	ASSERT(rq->q_perim == NULL && wq->q_perim == NULL);
 	rq->q_perim = wq->q_perim = re->re_perim;
 	if (re->re_perim != NULL || (inner == 0 && !re->re_shy))
 		return 0;
-	rq->q_perim = wq->q_perim = heap_zalloc(sizeof(struct perim));
+	rq->q_perim = wq->q_perim = perim_make(me);
 	if (rq->q_perim == NULL)
 		return ENOSR;
 	if (inner == D_MTQPAIR)
 		return 0;
-	wq->q_perim = heap_zalloc(sizeof(struct perim));
+	wq->q_perim = perim_make(me);
 	if (wq->q_perim != NULL)
 		return 0;
-	heap_free(rq->q_perim, sizeof(struct perim));
+	perim_retire(me, rq->q_perim);
 	rq->q_perim = NULL;
 	return ENOSR;
 }
@@ -538,11 +540,11 @@ registry_unperims(struct regent *re, queue_t *rq)
 {
 	queue_t *wq = rq + 1;
 
-	if (re->re_perim != NULL)
+	if (re->re_perim != NULL || rq->q_perim == NULL)
 		return;
 	if (wq->q_perim != rq->q_perim)
-		heap_free(wq->q_perim, sizeof(struct perim));
-	heap_free(rq->q_perim, sizeof(struct perim));
+		perim_retire(slot_tls, wq->q_perim);
+	perim_retire(slot_tls, rq->q_perim);
 	rq->q_perim = wq->q_perim = NULL;
 }
 
