@@ -30,7 +30,7 @@
 #ifndef STREAMS_FD_H
 #define STREAMS_FD_H
 
-#include "head.h"
+#include "file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,25 +38,6 @@
 #define FD_INLINE 64	/* entries without a further look-up */
 #define FD_CHUNK 1024	/* entries per chunk */
 #define FD_CHUNKS 1024	/* chunks: a million descriptors */
-
-struct file {
-	uint32_t f_ref;		/* A  entries in all tables, links, paths, messages */
-	uint32_t f_flags;	/* A  open(2) flags: access mode, O_NONBLOCK */
-	struct stdata *f_head;	/* C */
-	struct file *f_next;	/* R  on head_root's list of unfinished closes; O while
-				 * it is closed: in whose close, if it is HAND_OUTER */
-	uint64_t f_gen;		/* C  never given twice: the address may be */
-	struct file *f_suspect;	/* R  next on head_root's list of suspects */
-	uint32_t f_closing;	/* O  FILE_*: how far its close has come */
-	uint32_t f_side;	/* R  FIFO: what it is counted as (head_fifo.h) */
-	uint32_t f_closer;	/* A  slot of who closes it */
-	uint32_t f_passed;	/* A  references that travel in messages */
-	uint32_t f_told;	/* O  lost but for a message: its stream was condemned */
-	uint32_t f_spare;
-};
-
-/* Nothing yet; not the last file of its stream; the last; the stream is gone. */
-enum { FILE_OPEN, FILE_QUIET, FILE_LAST, FILE_GONE };
 
 struct fdent {
 	struct file *fe_file;	/* A  NULL: not a stream */
@@ -190,56 +171,17 @@ call_access(struct call *c, uint32_t minds)
 
 /* An empty table for process slot p, which keeps it for its next life: 0 or ENOMEM. */
 int fd_init(struct proc *p);
-/* A new file for head sd (its sd_opens counted), or NULL; sd may come later. */
-struct file *fd_file(struct stdata *sd, int oflag);
-/* The one reference to a new file is given up; it may have no f_head yet. */
-void fd_giveup(struct file *f);
-/* One reference more, by who has one already; and in hand. */
-void fd_ref(struct file *f);
-/* The reference in hand is a message's from now on. */
-void fd_pass(struct file *f);
-/*
- * The message is freed, anywhere, inside a group too: the close, if it comes to that,
- * is left to others.
- */
-void fd_unpass(struct file *f);
-/* f is in hand again, after something else was. */
-void fd_inhand(struct file *f);
-/* What the thread has in hand (salvage.h, F1) is kept by something else now. */
-void fd_keep(void);
-/* The thread ends, perhaps cancelled in an open: what it has in hand is given up. */
-void fd_thread_ends(struct slot *me);
 /*
  * A reference to the file of fd, for who keeps it other than by a descriptor: 0,
  * EBADF, ENOSTR.  Given back outside all groups: the last one closes the stream.
  */
 int fd_hold(int fd, struct file **fp);
-/* The same for file f, inside its group (after E3); false: it is being closed. */
-bool fd_hold_inside(struct slot *me, struct file *f);
-/* One that something else kept; drain: as an ordinary close. */
-void fd_rele(struct file *f, bool drain);
-/* The one in hand. */
-void fd_putback(struct file *f, bool drain);
-/* Who keeps one other than by a descriptor is about to do so no more; fd_rele follows. */
-void fd_parting(struct file *f);
 /* A descriptor for f, at least min; takes over one reference: it or -errno. */
 int fd_install(struct file *f, int min, bool cloexec);
 int fd_dup(int fd, int min, bool cloexec);
 int fd_dup2(int fd, int to);
 /* Drop the entry: 0 or EBADF.  drain: as an ordinary close. */
 int fd_close(int fd, bool drain);
-/* Go on with the closes that stopped threads held up, or that need this process's code. */
-void fd_unclosed(void);
-/*
- * Under hr_lock: one reference more to a file that only messages have, or, if they
- * have none either, its close is the caller's (F5): in hand, so that another one
- * who buries does not find it too.  Then fd_rele, or fd_bury.
- */
-void fd_claim(struct file *f);
-/* Outside all groups: go on with the close of a claimed file that nobody has. */
-void fd_bury(struct file *f);
-/* Leave a stream to them that no file refers to any more; false: no memory. */
-bool fd_closelater(struct stdata *sd);
 /* A descriptor of this process that leads to sd, or -1; from outside. */
 int fd_leading(struct stdata *sd);
 /* Drop every entry of p; drain as above. */

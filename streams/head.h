@@ -254,7 +254,7 @@ head_next(const struct stdata *sd, const queue_t *wq)
 
 /*
  * Open what path leads to, newly or once more, for the new file f, whose
- * f_head is set: 0, or an errno; then the caller gives f up (fd_giveup).
+ * f_head is set: 0, or an errno; then the caller gives f up (file_giveup).
  */
 int head_open(const char *path, int oflag, struct file *f);
 /* Run the open routines of an open stream again: 0 or an errno. */

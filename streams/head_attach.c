@@ -59,10 +59,10 @@ attach_add(int fd, const char *path)
 		error = enlist(nd);
 	}
 	if (error == 0) {
-		fd_keep();
+		file_keep();
 	} else {
 		node_free(nd);
-		fd_putback(f, false);
+		file_putback(f, false);
 	}
 	return error;
 }
@@ -80,14 +80,14 @@ attach_remove(const char *path)
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	nd = node_find(&pp, NODE_ATTACH);
 	if (nd != NULL) {
-		fd_parting(nd->nd_file); /* from there into the hand: F1 of salvage.h */
+		file_parting(nd->nd_file); /* from there into the hand: F1 of salvage.h */
 		node_remove(nd);
 	}
 	lock_leave(me, &registry->rg_lock);
 	if (nd == NULL)
 		return EINVAL;
 	ASSERT(nd->nd_file->f_head == nd->nd_head && ld_rlx(&nd->nd_file->f_ref) > 0);
-	fd_rele(nd->nd_file, true);
+	file_rele(nd->nd_file, true);
 	node_free(nd);
 	return 0;
 }
@@ -135,7 +135,7 @@ attach_open(const struct plat_path *pp, int denied, int oflag, struct file *f, b
 	if (replaced != NULL) {
 		struct stdata *old = f->f_head;
 
-		fd_inhand(f);
+		file_inhand(f);
 		f->f_head = replaced; /* first: old is closed once */
 		head_abandon(old);
 	}

@@ -15,7 +15,7 @@
  *
  * A stopped thread inside the group or a perimeter would hold this up: then
  * the step returns ETIME with the stream whole as far as it still is, the file
- * goes on head_root's list, and a helper takes it up again (fd_unclosed).  So it does
+ * goes on head_root's list, and a helper takes it up again (file_unclosed).  So it does
  * if a close routine is code of another process: C4 then returns EXDEV, and that
  * process's helper goes on.
  */
@@ -253,7 +253,7 @@ head_abandon(struct stdata *sd)
 	if (!head_lastclose(sd, NULL))
 		return;
 	while ((error = head_dismantle(sd, O_NONBLOCK, false)) != 0) {
-		if (error == EXDEV && fd_closelater(sd))
+		if (error == EXDEV && file_closelater(sd))
 			return;
 		plat_nap(1000);
 	}

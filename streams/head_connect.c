@@ -20,7 +20,7 @@ connect_result(void)
 static int
 pack(struct stdata *sd[2], mblk_t **mpp)
 {
-	struct file *f = fd_file(sd[1], O_RDWR);
+	struct file *f = file_make(sd[1], O_RDWR);
 	int error = f == NULL ? ENOSR : passfp_make(f, -1, mpp);
 
 	if (error == 0) {
@@ -30,7 +30,7 @@ pack(struct stdata *sd[2], mblk_t **mpp)
 	}
 	if (f != NULL) {
 		f->f_head = NULL; /* the pipe is freed, not closed */
-		fd_giveup(f);
+		file_giveup(f);
 	}
 	head_unpipe(sd);
 	return error;
@@ -61,7 +61,7 @@ strconnect(queue_t *q)
 		error = pack(pair, &mp);
 	if (error != 0)
 		return error;
-	fd_keep();
+	file_keep();
 	made = pair[0];
 	putnext(wq, mp);
 	return 0;

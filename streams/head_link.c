@@ -265,7 +265,7 @@ record_end(struct slot *me, struct link *lk)
 	struct file *f = lk->lk_file;
 
 	registry_hand(me, mux); /* the link may have been its last use */
-	fd_parting(f);
+	file_parting(f);
 	CRASH_POINT();
 	link_remove(lk);
 	CRASH_POINT();
@@ -344,7 +344,7 @@ adopt_orphans(void)
 		if (ld_acq(&lk->lk_lower->sd_state) & SD_PLEX)
 			link_settle(lk);
 		else
-			fd_rele(record_end(slot_tls, lk), false);
+			file_rele(record_end(slot_tls, lk), false);
 	}
 }
 
@@ -463,20 +463,20 @@ link_fd(struct call *c, int fd, bool persist, int *rval)
 	if (error != 0)
 		return error == ENOSTR ? EINVAL : error;
 	adopt_orphans();
-	fd_inhand(f); /* an orphan may have had the same file */
+	file_inhand(f); /* an orphan may have had the same file */
 	error = linker_enter(me);
 	if (error == 0 && (error = call_reenter(c)) != 0)
 		linker_leave();
 	if (error == 0)
 		error = make_link(c, f, persist, rval);
 	if (error == 0) {
-		fd_keep(); /* or the thread would give it up when it ends */
+		file_keep(); /* or the thread would give it up when it ends */
 		return 0;
 	}
 	if (ld_rlx(&me->sl_home) != NULL)
 		plumb_exit(me);
 	c->c_group = NULL;
-	fd_putback(f, true);
+	file_putback(f, true);
 	return error;
 }
 
@@ -537,7 +537,7 @@ unlink_one(struct call *c, enum linkkind kind, int id)
 		return error;
 	plumb_exit(c->c_me);
 	c->c_group = NULL;
-	fd_rele(f, true);
+	file_rele(f, true);
 	return call_reenter(c);
 }
 
@@ -588,7 +588,7 @@ head_unlinkall(struct slot *me, struct stdata *sd, bool drain)
 			error = take_off(me, lk, true, &f);
 		plumb_exit(me);
 		if (f != NULL)
-			fd_rele(f, drain);
+			file_rele(f, drain);
 		else
 			plat_backoff(&step);
 		plumb_into(me, head_group(sd));

@@ -141,7 +141,7 @@ ustr_openid(unsigned int id)
 	if (ld_rlx(&me->sl_home) != NULL)
 		fd = -EDEADLK;
 	else if (number_enter(me, id, &f) != NULL) {
-		bool held = fd_hold_inside(me, f);
+		bool held = file_hold(me, f);
 
 		number_leave(me);
 		if (held)

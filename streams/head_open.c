@@ -218,7 +218,7 @@ open_new(struct slot *me, struct regent *re, const struct devname *dn, int oflag
 	sd->sd_plumber = me->sl_key;
 	f_or(&sd->sd_state, (uint32_t)SD_OPENING);
 	sd->sd_opener = f;
-	st_rel(&f->f_head, sd); /* who is killed from here on: fd_bury */
+	st_rel(&f->f_head, sd); /* who is killed from here on: file_bury */
 	if (!enlist(me, re, sd, dn->dn_clone)) {
 		st_rel(&f->f_head, NULL);
 		head_free(sd);

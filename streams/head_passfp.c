@@ -27,9 +27,9 @@ message_for(int fd, const struct stdata *sd, mblk_t **mpp)
 		return passfp_make(NULL, fd, mpp);
 	error = f->f_head == sd ? EINVAL : passfp_make(f, -1, mpp);
 	if (error != 0)
-		fd_putback(f, false);
+		file_putback(f, false);
 	else
-		fd_keep();
+		file_keep();
 	return error;
 }
 

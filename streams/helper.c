@@ -81,7 +81,7 @@ chores(struct proc *p, bool look)
 	NO_LOCK_HELD();
 	(void)xchg(&p->pr_bell, 0u);
 	r.r_buried = look || my_turn() ? reap_scan() : 0;
-	fd_unclosed();
+	file_unclosed();
 	errand_run(slot_tls);
 	msg_ext_due();
 	bell_answer();

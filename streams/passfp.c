@@ -13,7 +13,7 @@ pass_free(void *buf)
 
 	ASSERT(pa != NULL && arena_has(pa));
 	if (pa->pa_file != NULL)
-		fd_unpass(pa->pa_file);
+		file_unpass(pa->pa_file);
 	heap_free(pa, sizeof(*pa));
 }
 
@@ -60,7 +60,7 @@ passfp_make(struct file *f, int fd, mblk_t **mpp)
 	mp->b_datap->db_type = M_PASSFP;
 	mp->b_wptr += sizeof(*pa);
 	if (f != NULL)
-		fd_pass(f);
+		file_pass(f);
 	*mpp = mp;
 	return 0;
 }
@@ -83,7 +83,7 @@ passfp_take(const mblk_t *mp, int *fdp)
 	ASSERT(ld_rlx(&slot_tls->sl_home) == NULL);
 	if (pa->pa_file == NULL)
 		return passfd_fetch(&pa->pa_ticket, fdp);
-	fd_ref(pa->pa_file);
+	file_ref(pa->pa_file);
 	fd = fd_install(pa->pa_file, 0, false);
 	if (fd < 0)
 		return -fd;

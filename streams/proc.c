@@ -40,7 +40,7 @@ thread_ends(void *arg)
 	if (s != slot_tls || s->sl_pslot != slot_proc() || ld_rlx(&s->sl_home) != NULL)
 		return;
 	ASSERT_AT(2, s->sl_nheld == 0);
-	fd_thread_ends(s);
+	file_thread_ends(s);
 	cache_detach(s);
 	slot_tls = NULL;
 	slot_release(s);

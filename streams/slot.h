@@ -57,7 +57,7 @@ struct heap_note {
 
 /*
  * A reference that no entry holds yet, one that no entry holds any more, and a file
- * in the middle of whose close that one is given up (fd.c).
+ * in the middle of whose close that one is given up (file.c).
  */
 enum { HAND_NEW, HAND_OLD, HAND_OUTER, HANDS };
 

@@ -157,7 +157,7 @@ lost_file(struct slot *me, bool *passed)
 			break;
 	}
 	if (f != NULL)
-		fd_claim(f); /* it may be made suspect anew, for another of the dead */
+		file_claim(f); /* it may be made suspect anew, for another of the dead */
 	if (f != NULL && *passed)
 		f->f_told = 1;
 	else if (f != NULL)
@@ -189,7 +189,7 @@ condemn_passed(struct slot *me, struct file *f)
 		htrace_disown(me, f->f_head->sd_id);
 		plumb_exit(me);
 	}
-	fd_rele(f, false);
+	file_rele(f, false);
 }
 
 void
@@ -206,6 +206,6 @@ suspect_resolve(struct slot *me)
 		}
 		if (f->f_head == NULL)
 			adopt_streams(me);
-		fd_bury(f);
+		file_bury(f);
 	}
 }

@@ -66,12 +66,12 @@ str_open(const char *path, int oflag, ...)
 
 	if (error != 0)
 		return fail(error);
-	f = fd_file(NULL, oflag);
+	f = file_make(NULL, oflag);
 	if (f == NULL)
 		return fail(ENOSR);
 	error = head_open(mine, oflag, f);
 	if (error != 0) {
-		fd_giveup(f);
+		file_giveup(f);
 		call_over(slot_tls);
 		return fail(error);
 	}
@@ -98,13 +98,13 @@ str_pipe(int fd[2])
 		return fail(error);
 	for (int i = 0; i < 2; i++) {
 		sd[i]->sd_opens = 1;
-		f[i] = fd_file(sd[i], O_RDWR);
+		f[i] = file_make(sd[i], O_RDWR);
 	}
 	for (int i = 0; i < 2; i++) {
 		if (f[i] == NULL)
 			head_abandon(sd[i]);
 		else
-			fd_inhand(f[i]); /* of two only one is (salvage.h, F1) */
+			file_inhand(f[i]); /* of two only one is (salvage.h, F1) */
 		end[i] = f[i] != NULL ? fd_install(f[i], 0, false) : -ENOSR;
 	}
 	for (int i = 0; i < 2 && error == 0; i++)

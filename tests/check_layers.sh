@@ -24,7 +24,7 @@ levels='
 7 callout bufcall
 8 callback errand group perim putnext plumb
 9 registry strlog conf modload autopush link
-10 head head_* calls streamio receive fd instance furnish judge judge_* proc procfork process reap orphan salvage suspect helper sigdue sigreg tune dump ustreams
+10 head head_* calls streamio receive fd file instance furnish judge judge_* proc procfork process reap orphan salvage suspect helper sigdue sigreg tune dump ustreams
 10 uses node passfd passfp look look_*
 '
 head_drivers='pipe fifo sad log clone connld'

@@ -235,7 +235,8 @@ counted_close(queue_t *q, int flag, cred_t *cr)
 }
 
 static struct module_info counted_info = {4302, "counted", 0, INFPSZ, HIWAT, HIWAT / 4};
-static struct qinit counted_init = {queue_put, queue_srv, counted_open, counted_close, NULL, &counted_info, NULL};
+static struct qinit counted_init = {
+	queue_put, queue_srv, counted_open, counted_close, NULL, &counted_info, NULL};
 static struct streamtab counted_tab = {&counted_init, &counted_init, NULL, NULL};
 
 static char dir[] = "/tmp/stress_crash.XXXXXX";
@@ -272,7 +273,8 @@ crash_begin(void)
 	MUST(mkfifo(path("fifo"), 0600));
 	close((int)MUST(open(path("attach"), O_CREAT | O_WRONLY, 0600)));
 	MUST(ustr_register_module("crashq", &crash_tab, D_MTQPAIR));
-	counted = mmap(NULL, sizeof(*counted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	counted = mmap(NULL, sizeof(*counted), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		-1, 0);
 	if (counted == MAP_FAILED)
 		DIE("mmap: %s", strerrorname_np(errno));
 	MUST(ustr_register_module("counted", &counted_tab, D_MTQPAIR));

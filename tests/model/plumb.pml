@@ -14,7 +14,7 @@
  *   P2 g_plumber set? leave, wait       plumb_enter; plumb_wait, plumb.c
  *   E3 the entry still the same?        call_enter
  *   P3 sl_home := NULL                  plumb_leave
- *   E4 entry.file := NULL               entry_clear, fd.c; then fd_rele
+ *   E4 entry.file := NULL               entry_clear, fd.c; then file_rele
  *   E5 one reference more, unless there is none left      hold, fd.c
  *   E6 group, then file of the entry, under the table's lock     point, fd.c
  *   E7 the same file as before, by f_gen?   call_reenter, fd.c
@@ -199,7 +199,7 @@ P6:		relinking[g] = 0
 	atomic { inside[g]++; plumber[g] = 0 }
 }
 
-/* fd_close: fd_rele, and what file_finish does when it was the last. */
+/* fd_close: file_rele, and what file_finish does when it was the last. */
 inline fd_close(e)
 {
 	last = 0;
