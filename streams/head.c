@@ -382,10 +382,10 @@ run_close(struct slot *me, queue_t *rq, int oflag)
 	ASSERT(ld_rlx(&me->sl_home) != NULL);
 	if (rq->q_perim != NULL && !perim_enter(me, rq->q_perim))
 		return ETIME;
-	if (pc->pc_close != NULL && !(rq->q_kind & QK_CLOSING)) {
-		rq->q_kind |= QK_CLOSING;
+	if (pc->pc_close != NULL && ld_acq(&rq->q_closing) == CLOSE_NOT) {
+		st_rel(&rq->q_closing, (size_t)CLOSE_CALLED);
 		pc->pc_close(rq, oflag, &cr);
-		rq->q_kind |= QK_CLOSED;
+		st_rel(&rq->q_closing, (size_t)CLOSE_DONE);
 	}
 	qprocsoff(rq);
 	if (rq->q_perim != NULL)
@@ -470,7 +470,7 @@ head_dispose(struct slot *me, queue_t *wq, int oflag)
 		return error;
 	registry_hand(me, re);
 	error = run_close(me, rq, oflag);
-	if (error == 0 && (rq->q_kind & (QK_CLOSING | QK_CLOSED)) == QK_CLOSING)
+	if (error == 0 && ld_acq(&rq->q_closing) == CLOSE_CALLED)
 		pair_abandon(rq);
 	else if (error == 0)
 		head_unpair(re, rq);

@@ -255,7 +255,7 @@ kind_sound(const queue_t *q)
 {
 	uint32_t idx = ld_acq(&q->q_qidx);
 
-	return q->q_kind < 2 * QK_CLOSED && !(q->q_kind & QK_DEADEND) &&
+	return q->q_kind < 2 * QK_PERIM && !(q->q_kind & QK_DEADEND) &&
 		(q->q_procs & 1) == !is_reading(q) && (idx == QIDX_TRACED || idx == q->q_procs) &&
 		(claim_is(q->q_qinfo, CL_TABLE) || q->q_qinfo == head_qinfo());
 }

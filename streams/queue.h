@@ -28,11 +28,16 @@
 #define QK_HEADW 0x08	/* a stream head's write queue */
 #define QK_DRIVER 0x10	/* a driver's */
 #define QK_DEADEND 0x20	/* swallows everything: below a closed stream */
-#define QK_CLOSING 0x80	/* its close routine was called, which is done once */
-#define QK_CLOSED 0x100	/* and came back: else who called it was killed in it */
 #define QK_PERIM 0x40	/* a perimeter lies between here and q_nfsrv */
 
 #define QIDX_TRACED 1028 /* q_qidx while puts are recorded (putnext.h) */
+
+/*
+ * Of a module's or driver's read queue: its close routine was not called yet; it was,
+ * which is done once; it came back, or else who called it was killed in it.
+ */
+#define q_closing q_spare2[0]
+enum { CLOSE_NOT, CLOSE_CALLED, CLOSE_DONE };
 
 #define CLASS_PAIR 15	/* cache of queue pairs */
 

@@ -53,8 +53,8 @@
  *      waits on the list of unfinished closes; if nobody has it any more, the queues are
  *      taken off without (head_close.c).
  *
- * A close routine is called once: QK_CLOSING before, QK_CLOSED after.  Whoever finds
- * a pair CLOSING and not CLOSED, because somebody was killed in its routine, takes it
+ * A close routine is called once: q_closing is CALLED before, DONE after.  Whoever finds
+ * a pair CALLED and not DONE, because somebody was killed in its routine, takes it
  * off and gives its memory up, as the module may still know it.
  *
  * invariant 4: a file is taken off the list of suspects, and loses f_gen, under
