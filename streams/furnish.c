@@ -127,7 +127,7 @@ deserted(void)
 		const struct slot *s = slot_at(i);
 
 		if (s != NULL && ld_acq(&s->sl_state) == SLOT_LIVE && !slot_dead(s) &&
-		    plat_procstate(s->sl_tid) != 0)
+		    plat_procstate(ld_rlx(&s->sl_tid)) != 0)
 			return false;
 	}
 	return true;

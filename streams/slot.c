@@ -69,7 +69,7 @@ slot_stopped(const struct slot *s, int64_t *since)
 		*since = now;
 	if (now - *since < (int64_t)STOPPED_MS * 1000000)
 		return false;
-	state = plat_procstate(s->sl_tid);
+	state = plat_procstate(ld_rlx(&s->sl_tid));
 	if (state == 'T' || state == 't')
 		return true;
 	*since = now;
@@ -192,9 +192,9 @@ static void
 begin(struct slot *s, struct proc *p)
 {
 	hold_life(s);
-	s->sl_proc = p->pr_id;
+	st_rlx(&s->sl_proc, p->pr_id);
 	st_rel(&s->sl_pslot, p);
-	s->sl_tid = plat_tid();
+	st_rlx(&s->sl_tid, plat_tid());
 	st_rel(&s->sl_key, next_key(s));
 	st_rlx(&s->sl_sleep, 0u);
 	st_rlx(&s->sl_fd, -1);
