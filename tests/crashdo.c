@@ -822,7 +822,7 @@ const struct scenario crash_scenarios[SCENARIOS] = {
     {.s_name = "stopped", .s_do = crash_stopped, .s_once = true},
     {.s_name = "timing", .s_do = crash_timing, .s_once = true},
     {.s_name = "poor", .s_do = crash_poor, .s_once = true, .s_poor = true},
-    {.s_name = "burials", .s_do = crash_burying, .s_turns = 800},
+    {.s_name = "burials", .s_do = crash_burying, .s_turns = 800, .s_apart = true},
     {.s_name = "closing", .s_do = closing, .s_opens = true},
     {.s_name = "linking", .s_do = linking},
     {.s_name = "lastlink", .s_do = last_link},

@@ -34,6 +34,11 @@ struct scenario {
 	bool s_poor;
 	/* It does something else each time, and so many in a row may find no new point. */
 	int s_turns;
+	/*
+	 * The victim has no descriptor of the stream that must not notice: he buries others
+	 * and may die of that with a lock in his hand, also one of a stream that they had.
+	 */
+	bool s_apart;
 	bool s_opens; /* streams: once more with each of them recorded from its start */
 	/* Made before: what those who live on share with the victim. */
 	void (*s_stand)(void);

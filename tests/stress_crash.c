@@ -24,20 +24,28 @@
 enum { SLACK = 256 * 1024, STUCK_MS = 20000, NEW = -1, QUIET = 3, POOR = 6, RECORDS = 64,
 	POINTS_MOST = 100000 };
 
+/* What the child of point n does. */
+static _Noreturn void
+act(const struct scenario *s, long n, const int fd[2], const int other[2])
+{
+	for (int i = 0; i < 2 && s->s_apart; i++)
+		MUST(str_close(other[i]));
+	ustr_tune("crashpoint", n);
+	s->s_do(fd);
+	ustr_tune("crashpoint", 0);
+	_exit(0);
+}
+
 /* The victim of point n: true if it reached its end. */
 static bool
-victim(const struct scenario *s, long n, const int fd[2])
+victim(const struct scenario *s, long n, const int fd[2], const int other[2])
 {
 	int status;
 	pid_t pid;
 
 	pid = (pid_t)MUST(stress_fork());
-	if (pid == 0) {
-		ustr_tune("crashpoint", n);
-		s->s_do(fd);
-		ustr_tune("crashpoint", 0);
-		_exit(0);
-	}
+	if (pid == 0)
+		act(s, n, fd, other);
 	MUST(waitpid(pid, &status, 0));
 	if (!WIFSIGNALED(status) || WTERMSIG(status) != SIGKILL) {
 		if (status != 0)
@@ -94,10 +102,7 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 		if (pid == 0) {
 			if (read(gate[0], &c, 1) != 1)
 				_exit(1);
-			ustr_tune("crashpoint", n);
-			s->s_do(fd);
-			ustr_tune("crashpoint", 0);
-			_exit(0);
+			act(s, n, fd, other);
 		}
 		MUST(str_close(fd[0]));
 		MUST(write(gate[1], "g", 1));
@@ -109,7 +114,7 @@ trial(const struct scenario *s, long n, bool sole, const int other[2], long *slo
 		*slow += !crash_told(fd[1], s->s_name, n, died);
 		MUST(str_close(fd[1]));
 	} else {
-		done = victim(s, n, fd);
+		done = victim(s, n, fd, other);
 		for (died = stress_now(); !done && ustr_service(0) == 0;)
 			if (stress_now() - died > STUCK_MS)
 				DIE("%s %ld: the dead process is not buried", s->s_name, n);
