@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -83,6 +84,35 @@ find(struct run *r, const struct expr *name)
 
 /* ---- threads ------------------------------------------------------------------------ */
 
+struct beginning {
+	void *(*do_it)(void *);
+	void *arg;
+	sem_t begun;
+};
+
+static void *
+begin(void *arg)
+{
+	struct beginning *b = arg, own = {.do_it = b->do_it, .arg = b->arg};
+
+	sem_post(&b->begun); /* *b may be gone */
+	return own.do_it(own.arg);
+}
+
+int
+thread_begin(pthread_t *t, void *(*do_it)(void *), void *arg)
+{
+	struct beginning b = {.do_it = do_it, .arg = arg};
+	int error;
+
+	sem_init(&b.begun, 0, 0);
+	error = pthread_create(t, NULL, begin, &b);
+	while (error == 0 && sem_wait(&b.begun) == -1)
+		;
+	sem_destroy(&b.begun);
+	return error;
+}
+
 static void *
 thread(void *arg)
 {
@@ -100,6 +130,7 @@ void
 run_thread(struct run *r, const struct command *c)
 {
 	struct actor *a = new_actor(r, c);
+	int error;
 
 	a->run = *r;
 	a->run.pool = (struct pool){NULL};
@@ -107,8 +138,9 @@ run_thread(struct run *r, const struct command *c)
 	a->run.slot = a->slot;
 	run_copy_variables(&a->run, r);
 	atomic_store(&a->slot->pid, getpid());
-	if (pthread_create(&a->thread, NULL, thread, a) != 0)
-		run_broken(r, c->at, "no thread: %s", strerror(errno));
+	error = thread_begin(&a->thread, thread, a);
+	if (error != 0)
+		run_broken(r, c->at, "no thread: %s", strerror(error));
 }
 
 /* ---- children ------------------------------------------------------------------------- */

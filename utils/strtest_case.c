@@ -115,7 +115,7 @@ watchdog_start(struct watchdog *w, struct run *r, double seconds)
 	pthread_cond_init(&w->over, &attr);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	if (pthread_create(&w->thread, NULL, watch, w) != 0)
+	if (thread_begin(&w->thread, watch, w) != 0)
 		w->done = true;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
