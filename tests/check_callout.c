@@ -822,6 +822,7 @@ START_TEST(an_exit_waits_until_the_running_timeout_has_returned)
 	tm_side(tm_wq(0))->put = tm_reply;
 	for (int round = 0; round < 5; round++) {
 		shared->n = 0;
+		fflush(NULL);
 		pid = fork();
 		if (pid == 0) {
 			qtimeout(tm_rq(1), busy, tm_rq(1), 0);

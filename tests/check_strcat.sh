@@ -76,6 +76,7 @@ start()
 {
 	name=$1
 	shift
+	: >"$name.out" # not what an earlier one of that name has left
 	"$strcat" "$@" >"$name.out" 2>"$name.err" <$from &
 	pid=$!
 	pids="$pids $pid"
@@ -207,14 +208,13 @@ is "20000 20000 1" "$(grep -cx 'a*' reader.out) $(grep -cx 'b*' reader.out) $(gr
 start reader -I two -r fifo
 reader=$pid
 mkfifo more
-(sleep 20) >more &
+{ echo first; exec sleep 20; } >more &
 holder=$!
 pids="$pids $holder"
 from=more
 start writer -I two -w fifo
 from=/dev/null
-soon test -e writer.err
-sleep 0.3
+soon test -s reader.out # they have met
 kill -9 $reader
 ended $pid
 is 1 "$got" "a writer whose reader was killed"
@@ -235,7 +235,7 @@ same lines reader.out "a reader whose writer was killed"
 
 # Ctrl-C: the status says so, the other side sees an ordinary end.
 mkfifo held
-(sleep 20) >held &
+{ echo first; exec sleep 20; } >held &
 pids="$pids $!"
 start reader -I three -r fifo
 reader=$pid
@@ -243,7 +243,7 @@ from=held
 start writer -I three -w fifo
 from=/dev/null
 writer=$pid
-sleep 0.3
+soon test -s reader.out
 kill -TERM $writer
 ended $writer
 is 143 "$got" "SIGTERM"
@@ -340,7 +340,11 @@ same want out "the examples with printf"
 # One that is full: a line on the writer's side, and the reader gets what was sent.
 USTREAMS_TUNE=hiwat=1000000000 USTREAMS_ARENA=3M start reader -I full -r fifo
 reader=$pid
-sleep 0.5
+waits()
+{
+	"$(dirname "$strcat")/strls" -I full 2>&1 | grep -q fifo
+}
+soon waits
 kill -STOP $reader
 cat random random random >large
 run -I full -w fifo <large
