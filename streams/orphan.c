@@ -26,12 +26,12 @@ needs_orphan(const struct stdata *sd)
 	return false;
 }
 
-/* Under pl_lock, inside the group: neither queues nor sd_mate change. */
 static void
-look_at(struct stdata *sd)
+look_at(queue_t *hrq, void *unused)
 {
-	struct stdata *mate;
+	struct stdata *sd = hrq->q_stream, *mate;
 
+	(void)unused;
 	LOCK_HELD(&plumb_root->pl_lock);
 	if (!needs_orphan(sd))
 		return;
@@ -39,33 +39,6 @@ look_at(struct stdata *sd)
 	hang_up(sd);
 	if (mate != NULL)
 		hang_up(mate);
-}
-
-/* False: a stopped thread is in the way. */
-static bool
-look_through(struct slot *me, struct group *g)
-{
-	if (!plumb_look(me, g))
-		return false;
-	g = ld_rlx(&me->sl_home);
-	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
-	for (queue_t *hrq = g->g_heads; hrq != NULL; hrq = hrq->q_gnext)
-		look_at(hrq->q_stream);
-	lock_leave(me, &plumb_root->pl_lock);
-	plumb_looked(me);
-	return true;
-}
-
-/* O2: all streams are looked at. */
-static bool
-hang_up_all(struct slot *me)
-{
-	bool all = true;
-
-	for (struct group *g = ld_acq(&plumb_root->pl_all); g != NULL; g = g->g_all)
-		if (ld_acq(&g->g_heads) != NULL)
-			all &= look_through(me, g);
-	return all;
 }
 
 /* O3: those that nobody uses any more go. */
@@ -90,6 +63,7 @@ orphan_run(struct slot *me)
 	NO_LOCK_HELD();
 	if (likely(orphaned == ld_seq(&registry->rg_hungup)))
 		return;
-	if (hang_up_all(me) && discard_unused(me))
+	/* O2: all streams are looked at. */
+	if (plumb_survey(me, look_at, NULL) && discard_unused(me))
 		st_rel(&registry->rg_hungup, orphaned);
 }

@@ -171,8 +171,9 @@ plumb_into(struct slot *me, struct group *g)
 		plumb_wait(me, g);
 }
 
-bool
-plumb_look(struct slot *me, struct group *g)
+/* plumb_into for who need not; false: a stopped thread holds g. */
+static bool
+enter_unless_stopped(struct slot *me, struct group *g)
 {
 	unsigned int step = 0;
 	int64_t since = 0;
@@ -189,6 +190,28 @@ plumb_look(struct slot *me, struct group *g)
 			return false;
 	}
 	return true;
+}
+
+bool
+plumb_survey(struct slot *me, void (*look)(queue_t *hrq, void *arg), void *arg)
+{
+	bool all = true;
+
+	NO_LOCK_HELD();
+	for (struct group *g = ld_acq(&plumb_root->pl_all); g != NULL; g = g->g_all) {
+		if (ld_acq(&g->g_heads) == NULL)
+			continue;
+		if (!enter_unless_stopped(me, g)) {
+			all = false;
+			continue;
+		}
+		lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
+		for (queue_t *q = ld_rlx(&me->sl_home)->g_heads; q != NULL; q = q->q_gnext)
+			look(q, arg);
+		lock_leave(me, &plumb_root->pl_lock);
+		plumb_looked(me);
+	}
+	return all;
 }
 
 NOINLINE bool

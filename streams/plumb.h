@@ -48,8 +48,12 @@ bool plumb_deadend_sound(void);
 void plumb_wait(struct slot *me, struct group *g);
 /* Enter g, or what it has been merged into, waiting for writers. */
 void plumb_into(struct slot *me, struct group *g);
-/* The same for who need not; false: it is held by a stopped thread. */
-bool plumb_look(struct slot *me, struct group *g);
+/*
+ * Call look for the head of every stream there is, from outside all groups: inside
+ * the stream's and under pl_lock, so that neither queues nor sd_mate change.  False:
+ * those of some group were left out, a stopped thread holds it.
+ */
+bool plumb_survey(struct slot *me, void (*look)(queue_t *hrq, void *arg), void *arg);
 /* Serve the run list: was there anything, and no writer waiting? */
 bool plumb_run(struct slot *me, struct group *g);
 /* Perimeters whose parked work lies in other groups. */

@@ -24,45 +24,31 @@ look_at_hands(bool used[NREG])
 	}
 }
 
-/* U2; under pl_lock, inside the group: the queues do not change. */
+/* U2 */
 static void
-look_at_stream(const struct stdata *sd, bool used[NREG])
+look_at_stream(queue_t *hrq, void *arg)
 {
+	const struct stdata *sd = hrq->q_stream;
+	bool *used = arg;
+
 	LOCK_HELD(&plumb_root->pl_lock);
-	for (const queue_t *q = OTHERQ(sd->sd_rq); q != NULL && q->q_stream == sd; q = q->q_next)
+	for (const queue_t *q = OTHERQ(hrq); q != NULL && q->q_stream == sd; q = q->q_next)
 		if (code_of(q->q_procs) < NREG)
 			used[code_of(q->q_procs)] = true;
 	if (sd->sd_kind == HEAD_FIFO && sd->sd_reg != NULL)
 		used[sd->sd_reg->re_major] = true;
 }
 
-static bool
-look_at_group(struct slot *me, struct group *g, bool used[NREG])
-{
-	if (!plumb_look(me, g))
-		return false;
-	g = ld_rlx(&me->sl_home);
-	lock_enter(me, &plumb_root->pl_lock, RANK_GROUP);
-	for (queue_t *hrq = g->g_heads; hrq != NULL; hrq = hrq->q_gnext)
-		look_at_stream(hrq->q_stream, used);
-	lock_leave(me, &plumb_root->pl_lock);
-	plumb_looked(me);
-	return true;
-}
-
 bool
 uses_look(struct slot *me, bool used[NREG])
 {
-	bool all = true;
+	bool all;
 
-	NO_LOCK_HELD();
 	ASSERT(ld_rlx(&me->sl_home) == NULL);
 	memset(used, 0, NREG * sizeof(*used));
 	look_at_hands(used);
 	JITTER();
-	for (struct group *g = ld_acq(&plumb_root->pl_all); g != NULL; g = g->g_all)
-		if (ld_acq(&g->g_heads) != NULL)
-			all &= look_at_group(me, g, used);
+	all = plumb_survey(me, look_at_stream, used);
 	JITTER();
 	look_at_hands(used);
 	return all;
