@@ -563,7 +563,6 @@ record(struct slot *me, unsigned int id, unsigned int records, uint64_t tapper,
 	return error;
 }
 
-
 int
 ustr_trace(int fd, unsigned int records)
 {
