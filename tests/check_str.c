@@ -914,6 +914,7 @@ START_TEST(an_asker_that_is_killed_blocks_nobody)
 		pid_t pid = child(child_keeps, &fd);
 
 		arrived(2 * i + 1);
+		until_asleep(pid); /* out of the driver: one that dies in it leaves EIO */
 		kill(pid, SIGKILL);
 		reap(pid, SOON);
 		GIVES(str(fd, C_RVAL, 0, NULL, 0), 42);

@@ -207,7 +207,7 @@ until_asleep(pid_t tid)
 		FILE *f;
 		size_t n;
 
-		snprintf(path, sizeof(path), "/proc/self/task/%d/stat", (int)tid);
+		snprintf(path, sizeof(path), "/proc/%d/stat", (int)tid);
 		if ((f = fopen(path, "re")) == NULL)
 			return;
 		n = fread(buf, 1, sizeof(buf) - 1, f);

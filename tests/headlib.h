@@ -107,7 +107,7 @@ struct fair {
 void fair_start(struct fair *f);
 long fair_ms(struct fair *f);
 
-/* Wait until this thread of ours sleeps in the kernel. */
+/* Wait until this thread of ours, or a child, sleeps in the kernel. */
 void until_asleep(pid_t tid);
 
 /* Run fn(arg) in another thread after ms milliseconds, and after a signal if there is a nag. */
