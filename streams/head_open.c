@@ -9,6 +9,10 @@
  *
  * Nothing of the first three exists on disk.  A minor that is open already is
  * opened once more: its open routines run again, nothing is stacked.
+ *
+ * A minor whose first open or last close is under way is waited for, as long as
+ * somebody is at it.  If he is stopped, or there is nobody -- noise in an instance
+ * may say of any stream that it is being closed -- the open gives up with ETIME.
  */
 #include "autopush.h"
 #include "head_attach.h"
@@ -21,6 +25,7 @@
 
 #define DIR "/dev/streams/"
 #define CLONE "clone/"
+#define FORSAKEN_NS 2000000000 /* a busy minor is left so long by who is about it, ns */
 
 struct devname {
 	const char *dn_driver;
@@ -64,21 +69,48 @@ lookup(struct regent *re, uint32_t minor)
 	return sd;
 }
 
-/* Count one more open of the minor; *busy: its first open or last close is under way. */
+/* A minor whose first open or last close is under way. */
+struct busy {
+	bool bu_now;
+	uint32_t bu_plumber;	/* key of who is at it, or 0 */
+	int64_t bu_since;	/* when it was first seen that nobody is, or 0 */
+	int64_t bu_stopped;	/* slot_stopped()'s */
+};
+
+/* Has nobody been at it for long, who could go on?  For who waits, once per nap. */
+static bool
+forsaken(const struct slot *me, struct busy *bu)
+{
+	const struct slot *s = slot_of(bu->bu_plumber);
+	int64_t now = plat_now();
+
+	if (s != NULL && s != me && !slot_gone(bu->bu_plumber) &&
+	    !slot_stopped(s, &bu->bu_stopped))
+		bu->bu_since = 0;
+	else if (bu->bu_since == 0)
+		bu->bu_since = now;
+	return bu->bu_since != 0 && now - bu->bu_since > FORSAKEN_NS;
+}
+
+/* Count one more open of the minor, unless it is busy. */
 static struct stdata *
-join(struct slot *me, struct regent *re, uint32_t minor, bool *busy)
+join(struct slot *me, struct regent *re, uint32_t minor, struct busy *bu)
 {
 	struct stdata *sd;
+	bool busy;
 
 	lock_enter(me, &registry->rg_lock, RANK_REGISTRY);
 	sd = lookup(re, minor);
 	if (sd != NULL)
 		head_settle(sd);
-	*busy = sd != NULL && (ld_seq(&sd->sd_state) & (SD_OPENING | SD_CLOSING));
-	if (sd != NULL && !*busy)
+	busy = sd != NULL && (ld_seq(&sd->sd_state) & (SD_OPENING | SD_CLOSING));
+	if (busy)
+		bu->bu_plumber = ld_seq(&sd->sd_plumber);
+	else if (sd != NULL)
 		sd->sd_opens++;
 	lock_leave(me, &registry->rg_lock);
-	return *busy ? NULL : sd;
+	bu->bu_now = busy;
+	return busy ? NULL : sd;
 }
 
 /* List sd under its minor, or under a free one: false if the minor is taken. */
@@ -324,24 +356,27 @@ static int
 open_minor(struct regent *re, const struct devname *dn, int oflag, struct file *f, bool *joined)
 {
 	struct slot *me = slot_self();
+	struct busy bu = { 0 };
 	unsigned int step = 0;
 
 	for (;;) {
-		bool busy = false;
 		int error;
 
 		*joined = false;
 		if (!dn->dn_clone)
-			f->f_head = join(me, re, (uint32_t)dn->dn_minor, &busy);
+			f->f_head = join(me, re, (uint32_t)dn->dn_minor, &bu);
 		if (f->f_head != NULL) {
 			*joined = true;
 			return 0;
 		}
-		error = busy ? OUTRUN : open_new(me, re, dn, oflag, f);
+		error = bu.bu_now ? OUTRUN : open_new(me, re, dn, oflag, f);
 		if (error != OUTRUN)
 			return error;
-		if (plat_backoff(&step))
-			head_adopt(me, re);
+		if (!plat_backoff(&step))
+			continue;
+		head_adopt(me, re);
+		if (bu.bu_now && forsaken(me, &bu))
+			return ETIME;
 	}
 }
 

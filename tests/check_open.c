@@ -1184,6 +1184,49 @@ sleep_in_read(void *arg)
 	return (void *)(intptr_t)(n == 0 || n == 1 || (n == -1 && errno == EBADF));
 }
 
+/* Closes a minor last, which takes as long as the close time of what thold keeps. */
+struct slow {
+	int s_fd;
+	struct gate s_gate;
+};
+
+static int
+close_slowly(void *arg)
+{
+	struct slow *s = arg;
+
+	lives(2 * SOON);
+	return gate_wait(&s->s_gate, SOON) ? str_close(s->s_fd) : 1;
+}
+
+/* He who is stopped may go on or not: who opens the minor waits two seconds for him. */
+START_TEST(a_minor_whose_close_is_stopped_is_etime)
+{
+	struct slow s = {.s_fd = -1};
+	int ms = 4 * SOON, fd;
+	pid_t pid;
+
+	test_modules();
+	gate_make(&s.s_gate);
+	s.s_fd = str_open("/dev/streams/tdrv/3", O_RDWR);
+	ck_assert_int_ge(s.s_fd, 0);
+	GIVES(str_ioctl(s.s_fd, I_PUSH, "thold"), 0);
+	GIVES(str_ioctl(s.s_fd, I_SETCLTIME, &ms), 0);
+	GIVES(str_write(s.s_fd, "stuck", 5), 5);
+	pid = child(close_slowly, &s);
+	GIVES(str_close(s.s_fd), 0);
+	gate_open(&s.s_gate);
+	msleep(300);
+	GIVES(kill(pid, SIGSTOP), 0);
+	FAILS(str_open("/dev/streams/tdrv/3", O_RDWR), ETIME);
+	GIVES(kill(pid, SIGKILL), 0);
+	GIVES(reap(pid, SOON), 128 + SIGKILL);
+	AWAIT((fd = str_open("/dev/streams/tdrv/3", O_RDWR)) >= 0);
+	GIVES(str_close(fd), 0);
+	gate_drop(&s.s_gate);
+}
+END_TEST
+
 /* A reader asleep on a number that is closed: it may sleep on, as in read(2),
    but the stream is whole and the next event ends the sleep. */
 START_TEST(a_sleeper_survives_the_close_of_its_number)
@@ -1257,6 +1300,8 @@ closing(Suite *s)
 		tcase_add_test(tc, calls_that_race_with_close_fail_cleanly);
 	tcase_add_test(tc, calls_that_race_with_dup2_see_one_stream_or_the_other);
 	tcase_add_test(tc, a_sleeper_survives_the_close_of_its_number);
+	if (can_fork())
+		tcase_add_test(tc, a_minor_whose_close_is_stopped_is_etime);
 }
 
 static void
