@@ -132,15 +132,22 @@ forbidden(void)
 	return s != NULL && strcmp(s, "0") == 0;
 }
 
-/* With all signals blocked: a handler must not run on the helper's stack. */
+/*
+ * With all signals blocked: a handler must not run on the helper's stack.  But those that
+ * a fault of the thread itself raises cannot be put off: blocked, they pass the program's
+ * handler by.
+ */
 static bool
 spawn(void)
 {
+	static const int faults[] = { SIGBUS, SIGSEGV, SIGILL, SIGFPE };
 	pthread_attr_t at;
 	sigset_t all, old;
 	bool ok;
 
 	sigfillset(&all);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
+		sigdelset(&all, faults[i]);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
 	pthread_attr_init(&at);
 	pthread_attr_setdetachstate(&at, PTHREAD_CREATE_DETACHED);

@@ -3,11 +3,11 @@
  * helper.h: the helper thread, and burying the dead.
  *
  * Level 10.  A process that shares streams with others starts one thread, when
- * it first sleeps or is refused.  The thread has all signals blocked and does
- * what no call can do because it sleeps or is in another process: notice that
- * a process died (every TICK ms), run free routines that others left for this
- * process, run the callbacks of timeout() and bufcall() that are due (callback.h),
- * strike the bells of threads in poll(2).
+ * it first sleeps or is refused.  The thread has all signals blocked but those of
+ * its own faults, and does what no call can do because it sleeps or is in another
+ * process: notice that a process died (every TICK ms), run free routines that
+ * others left for this process, run the callbacks of timeout() and bufcall() that
+ * are due (callback.h), strike the bells of threads in poll(2).
  *
  *   H1 a process that wants another's helper leaves its wish in the arena
  *      (exchange), then rings: pr_bell := 1, futex wake  (proc_ring)

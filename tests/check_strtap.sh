@@ -243,7 +243,18 @@ expect 0 '' "$strtap" -p "$last" -1 3
 only ' 3 '
 expect 0 '' "$strtap" -p "$last" -c 100 -w "$dir/p.pcapng"
 "$valid" "$dir/p.pcapng" || fail "of a look, the file is wrong"
-kill "$last"
+timeout 60 "$strtap" -p "$last" >"$dir/out" 2>"$dir/err" &
+follower=$!
+n=0
+until [ -s "$dir/out" ] || [ $n -ge 500 ]; do
+	n=$((n + 1))
+	sleep 0.02
+done
+kill -9 "$last"
+status=0
+wait "$follower" || status=$?
+[ $status = 1 ] || fail "of a program that was killed: exit status $status, not 1"
+grep -q 'no process has it any more' "$dir/err" || fail "of a program that was killed: $(cat "$dir/err")"
 start "$dir/ready3" env USTREAMS_TUNE=trace=1024 USTREAMS_INSTANCE=box "$dir/talk"
 sleep 0.1
 kill -9 "$last"

@@ -20,6 +20,7 @@
 #include <stropts.h>
 #include <ustreams.h>
 
+#include "cutshort.h"
 #include "modlist.h"
 #include "strtool.h"
 
@@ -380,6 +381,7 @@ main(int argc, char **argv)
 	int got, status;
 
 	tool_begin("strcat");
+	cutshort_begin("strcat", ENDED);
 	tool_standard_options(argc, argv, usage);
 	opterr = 0;
 	while ((got = getopt_long(argc, argv, ":rwmxcb:i:q:I:", longs, NULL)) != -1) {

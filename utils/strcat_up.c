@@ -88,8 +88,7 @@ fail(struct cat_flow *up, int error, size_t len)
 		cat_complain("%s: broken, as a process was killed while it used it",
 		    up->n->name);
 	else if (error == ENOSR)
-		cat_complain("%s: the arena is full; a larger USTREAMS_ARENA helps",
-		    up->n->name);
+		cat_complain("%s: %s", up->n->name, name_full());
 	else
 		cat_complain("%s: %s", up->n->name, strerror(error));
 }

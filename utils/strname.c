@@ -181,6 +181,15 @@ name_close(struct named *n, int sides)
 }
 
 const char *
+name_full(void)
+{
+	const char *fault = ustr_instancefault();
+
+	return fault != NULL ? fault : "the arena is full; a larger USTREAMS_ARENA helps, for "
+				       "who makes the instance";
+}
+
+const char *
 name_why(const struct named *n, int error)
 {
 	static const char legal[] = "legal: a FIFO, a path with a stream attached, a device "
@@ -198,7 +207,8 @@ name_why(const struct named *n, int error)
 		    legal);
 	else
 		snprintf(why, sizeof(why), "%.1000s: %s", n->name,
-		    error == ENOSR ? "the arena is full: a larger USTREAMS_ARENA, or wait"
-				   : strerror(error));
+		    error == ENOSR  ? name_full()
+		    : error == ETIME ? "it is being opened or closed by a process that is stopped"
+				     : strerror(error));
 	return why;
 }

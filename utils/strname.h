@@ -48,6 +48,8 @@ int name_open(struct named *n, int sides, bool wait);
 void name_close(struct named *n, int sides);
 /* Why name_open() failed, a sentence that begins with the name. */
 const char *name_why(const struct named *n, int error);
+/* What to do about ENOSR: the file system of the instance is full, or the arena is. */
+const char *name_full(void);
 /* What stands behind the path as the kernel sees it, "an ordinary file"; NULL: nothing. */
 const char *name_file(const char *path);
 /* An ordinary file that is empty: one that a stream may yet be attached to. */

@@ -16,6 +16,7 @@
 #endif
 #include "strperf.h"
 
+#include "cutshort.h"
 #include "toolinst.h"
 
 #include <errno.h>
@@ -112,6 +113,7 @@ commands_main(int argc, char **argv)
 	if (!toolinst_begin(
 		program_invocation_short_name, &argc, argv, instance_option(argc, argv)))
 		return EXIT_USAGE;
+	cutshort_begin(program_invocation_short_name, EXIT_FAILED);
 	name = argc < 2 ? NULL : argv[1];
 	if (name == NULL)
 		return usage(name);

@@ -445,7 +445,7 @@ ends_reason(int error)
 	case EPIPE: return "nobody reads any more";
 	case ENXIO: return "the stream is hung up";
 	case EIO: return "it was killed inside a call, and the stream was given up";
-	case ENOSR: return "the arena is full; a larger USTREAMS_ARENA helps";
+	case ENOSR: return name_full();
 	default: return strerror(error);
 	}
 }

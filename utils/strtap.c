@@ -42,8 +42,8 @@ static const char usage[] =
     "  -w FILE  write a pcapng file, which wireshark(1) reads; - is standard output\n"
     "  -r FILE  print such a file\n"
     "  -x       bytes in hexadecimal\n"
-    "exit status: 0 done, 1 no such stream, or none that is recorded, 2 usage, or it\n"
-    "cannot be read or written";
+    "exit status: 0 done, 1 no such stream, or none that is recorded, or with -p nobody has\n"
+    "them any more, 2 usage, or it cannot be read or written";
 
 struct settings {
 	struct lookopt look;
@@ -133,11 +133,20 @@ follow(struct settings *s, struct tapset *set, bool all)
 	long n = 0;
 
 	while (!stopped) {
-		if (all && ++rounds % (SCAN_MS / PAUSE_MS) == 0)
+		bool scan = ++rounds % (SCAN_MS / PAUSE_MS) == 0;
+		bool over = scan && s->look.pid != 0 && tapset_over(set);
+
+		if (all && scan)
 			tapset_all(set);
 		n = one_round(s, set, &r, &status);
 		if (n == -1)
 			break;
+		if (set->error != 0) {
+			tool_complain("%s: %s", ustr_look_name(set->look),
+			    lookopt_reason(set->error));
+			status = TOOL_USAGE;
+			break;
+		}
 		if (n > 0)
 			continue;
 		if (tapout_flush(&s->out) != 0) {
@@ -146,6 +155,11 @@ follow(struct settings *s, struct tapset *set, bool all)
 		}
 		if (s->once || (!all && !tapset_alive(set)))
 			break;
+		if (over) {
+			tool_complain("%s: no process has it any more", ustr_look_name(set->look));
+			status = TOOL_NO;
+			break;
+		}
 		pause_ms(PAUSE_MS);
 	}
 	free(r.ev);
@@ -180,7 +194,7 @@ static bool
 add_all(struct tapset *set)
 {
 	tapset_all(set);
-	if (set->n > 0 || set->member)
+	if (set->n > 0 || set->member || set->error != 0)
 		return true;
 	tool_complain("%s: no stream is recorded; it takes USTREAMS_TUNE=trace=%u in the "
 		      "program's environment, ustr_trace(3ustr), or -I with a name",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* strtool.c: streams by name, and lines for people. */
 #include "strtool.h"
+#include "cutshort.h"
 #include "oneline.h"
 #include "strpath.h"
 
@@ -69,6 +70,7 @@ tool_begin(const char *name)
 {
 	program = name;
 	hold_standard();
+	cutshort_begin(name, TOOL_USAGE);
 	atexit(check_output);
 }
 
@@ -132,7 +134,9 @@ tool_open(const char *name)
 	else
 		tool_complain("%s: %s", name,
 		    error == ENOENT || error == ENXIO ? "no such device or path"
-						      : strerror(error));
+		    : error == ETIME ? "it is being opened or closed by a process that is stopped"
+		    : error == ENOSR ? tool_reason(error)
+				     : strerror(error));
 	return -1;
 }
 
@@ -170,7 +174,9 @@ tool_reason(int error)
 	for (size_t i = 0; i < sizeof(reasons) / sizeof(reasons[0]); i++)
 		if (reasons[i].error == error)
 			return reasons[i].words;
-	return strerror(error);
+	/* The file system may be full. */
+	return error == ENOSR && ustr_instancefault() != NULL ? ustr_instancefault()
+							      : strerror(error);
 }
 
 const char *

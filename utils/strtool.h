@@ -10,7 +10,8 @@ enum { TOOL_OK = 0, TOOL_NO = 1, TOOL_USAGE = 2 };
 /*
  * Remember the name of the program, for its lines on stderr; keep the numbers 0 to 2
  * from what is opened later; and see to it that the program does not end well when
- * what it printed could not be written (TOOL_USAGE, after a line).
+ * what it printed could not be written (TOOL_USAGE, after a line), nor dies unheard when
+ * the file of its instance is cut short (cutshort.h).
  */
 void tool_begin(const char *program);
 /*

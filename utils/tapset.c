@@ -61,6 +61,8 @@ tapset_all(struct tapset *s)
 {
 	struct ustr_view *v = ustr_look_take(s->look);
 
+	if (v == NULL && !s->member) /* a member's own arena; it will feel what is wrong with it */
+		s->error = errno;
 	for (unsigned int i = 0; v != NULL && i < v->v_nstreams; i++) {
 		int error = tapset_add(s, v->v_streams[i].vs_id);
 
@@ -134,6 +136,8 @@ read_outside(struct tapset *s, struct tapped *t, struct ustr_event *ev, size_t r
 	ssize_t n = ustr_look_events(s->look, t->id, &t->at, ev, room);
 
 	t->ended = n == -1;
+	if (n == -1 && errno != ENOENT) /* which is: it was closed */
+		s->error = errno;
 	return n > 0 ? (size_t)n : 0;
 }
 
@@ -166,6 +170,18 @@ tapset_alive(const struct tapset *s)
 		if (!s->tap[i].ended)
 			return true;
 	return false;
+}
+
+bool
+tapset_over(const struct tapset *s)
+{
+	struct ustr_view *v = ustr_look_take(s->look);
+	bool over = v != NULL;
+
+	for (unsigned int i = 0; v != NULL && i < v->v_nprocesses; i++)
+		over &= v->v_processes[i].vp_state != USTR_PROC_LIVE;
+	ustr_view_free(v);
+	return over;
 }
 
 void

@@ -27,11 +27,15 @@ struct tapset {
 	struct tapped *tap;
 	size_t n, room;
 	bool complained; /* of a stream that cannot be tapped */
+	int error;	 /* why it cannot be looked at any more, from outside */
 };
 
 /* Tap stream id, unless it is tapped: 0 or an errno. */
 int tapset_add(struct tapset *s, unsigned int id);
-/* Tap all streams that there are now; from outside, those that are recorded. */
+/*
+ * Tap all streams that there are now; from outside, those that are recorded.  Sets
+ * error, as tapset_read does, if that cannot be told.
+ */
 void tapset_all(struct tapset *s);
 /* The stream that a number, FILE or DRIVER/MINOR names; 0: none. */
 unsigned int tapset_named(struct tapset *s, const char *name);
@@ -43,6 +47,8 @@ size_t tapset_read(struct tapset *s, struct tapped *t, struct ustr_event *ev, si
     uint64_t *lost);
 /* Is there one that may have more events? */
 bool tapset_alive(const struct tapset *s);
+/* From outside: does no process live that could add to them? */
+bool tapset_over(const struct tapset *s);
 void tapset_end(struct tapset *s);
 
 #endif
