@@ -196,11 +196,14 @@ judge_file(struct instfile *f, const struct stat *st, char *why)
 	return st->st_nlink == 0 ? ESTALE : 0;
 }
 
+/* Without its mark it is only removed by force. */
 static int
 damaged(const struct instfile *f, const char *what, char *why)
 {
-	return inst_blame(why, EUCLEAN, "instance %s: %s is damaged (%s); remove it with strclean -i %s",
-		f->if_name, f->if_path, what, f->if_name);
+	bool marked = memcmp(f->if_head.ih_magic, INST_MAGIC, sizeof(f->if_head.ih_magic)) == 0;
+
+	return inst_blame(why, EUCLEAN, "instance %s: %s is damaged (%s); remove it with strclean "
+		"%s-i %s", f->if_name, f->if_path, what, marked ? "" : "-f ", f->if_name);
 }
 
 /* What it holds: 0, EUCLEAN, EPROTO, ELIBBAD. */
@@ -213,10 +216,12 @@ judge_content(struct instfile *f, enum inst_how how, char *why)
 	struct stat st;
 	int error;
 
-	if (plat_pread(f->if_fd, page, sizeof(page), 0) != (ssize_t)sizeof(page) ||
-	    plat_pread(f->if_fd, &iw, sizeof(iw), INST_PAGE) != (ssize_t)sizeof(iw))
-		return damaged(f, "truncated: shorter than its header", why);
+	memset(page, 0, sizeof(page));
+	error = plat_pread(f->if_fd, page, sizeof(page), 0) != (ssize_t)sizeof(page) ||
+		plat_pread(f->if_fd, &iw, sizeof(iw), INST_PAGE) != (ssize_t)sizeof(iw);
 	memcpy(ih, page, sizeof(*ih));
+	if (error)
+		return damaged(f, "truncated: shorter than its header", why);
 	if (memcmp(ih->ih_magic, INST_MAGIC, sizeof(ih->ih_magic)) != 0)
 		return damaged(f, "the mark at its beginning is not there", why);
 	if (ih->ih_len < 64 || ih->ih_len > sizeof(page) || sum_page(page) != ih->ih_sum)
@@ -243,6 +248,37 @@ judge_content(struct instfile *f, enum inst_how how, char *why)
 	return 0;
 }
 
+/* Do the words on its second page know how long it is? */
+static bool
+words_fit(const struct instfile *f)
+{
+	struct instwords iw;
+
+	return plat_pread(f->if_fd, &iw, sizeof(iw), INST_PAGE) == (ssize_t)sizeof(iw) &&
+		iw.iw_brk >= 2 * INST_PAGE && iw.iw_brk <= iw.iw_committed &&
+		iw.iw_committed <= f->if_length && iw.iw_committed % INST_PAGE == 0;
+}
+
+/* Noise all over leaves the owner, the mode, and a length of whole pages, or none. */
+static enum inst_sign
+sign_of(const struct instfile *f, const struct stat *st)
+{
+	char first[sizeof(f->if_head.ih_magic)];
+	ssize_t n;
+
+	if (!S_ISREG(st->st_mode))
+		return INST_UNLIKE;
+	n = plat_pread(f->if_fd, first, sizeof(first), 0);
+	if (n > 0 && memcmp(first, INST_MAGIC, (size_t)n) == 0)
+		return INST_SURELY;
+	if (st->st_uid != plat_euid() ||
+	    ((st->st_mode & 0777) != 0600 && (st->st_mode & 0777) != 0660))
+		return INST_UNLIKE;
+	if (f->if_members > 0 || words_fit(f))
+		return INST_SURELY;
+	return f->if_length % INST_PAGE == 0 ? INST_PERHAPS : INST_UNLIKE;
+}
+
 /* The file of an open descriptor: 0 or an errno. */
 static int
 judge(struct instfile *f, enum inst_how how, char *why)
@@ -254,9 +290,8 @@ judge(struct instfile *f, enum inst_how how, char *why)
 		return inst_blame(why, error, "instance %s: %s: %s", f->if_name, f->if_path, strerror(error));
 	f->if_id = (struct plat_file){ st.st_dev, st.st_ino };
 	f->if_length = (uint64_t)st.st_size;
-	/* Whatever else is wrong with it: does it begin as an instance does? */
-	if (S_ISREG(st.st_mode))
-		(void)plat_pread(f->if_fd, f->if_head.ih_magic, sizeof(f->if_head.ih_magic), 0);
+	f->if_members = inst_members(f);
+	f->if_sign = sign_of(f, &st);
 	error = judge_file(f, &st, why);
 	return error != 0 ? error : judge_content(f, how, why);
 }
@@ -396,6 +431,7 @@ inst_close(struct instfile *f)
 
 struct each {
 	struct instfile ea_file;
+	unsigned int ea_place;
 	int (*ea_fn)(const struct insted *, void *);
 	void *ea_arg;
 };
@@ -415,13 +451,14 @@ each_name(const char *name, void *arg)
 	snprintf(f->if_name, sizeof(f->if_name), "%s", name);
 	snprintf(f->if_path + strlen(dir), sizeof(f->if_path) - strlen(dir), "%s", name);
 	ie.ie_error = open_here(f, INST_LOOK, why);
-	ie.ie_members = f->if_fd >= 0 ? inst_members(f) : 0;
+	ie.ie_members = f->if_members;
 	/* The other files of /run/user/UID are none of our business, whatever they are. */
-	more = ie.ie_error != 0 &&
-		memcmp(f->if_head.ih_magic, INST_MAGIC, sizeof(f->if_head.ih_magic)) != 0 ?
-		0 : ea->ea_fn(&ie, ea->ea_arg);
+	more = ie.ie_error == 0 || f->if_sign == INST_SURELY ||
+		(f->if_sign == INST_PERHAPS && ea->ea_place != INST_PLACE_RUN) ?
+		ea->ea_fn(&ie, ea->ea_arg) : 0;
 	let_go(f);
-	memset(&f->if_head, 0, sizeof(f->if_head));
+	f->if_sign = INST_UNLIKE;
+	f->if_members = 0;
 	snprintf(f->if_path, sizeof(f->if_path), "%s", dir);
 	f->if_dir = dirfd;
 	return more;
@@ -435,6 +472,7 @@ inst_each(int (*fn)(const struct insted *ie, void *arg), void *arg)
 
 	for (unsigned int i = 0; result == 0 && i < INST_PLACES; i++) {
 		inst_begin(&ea.ea_file, "");
+		ea.ea_place = i;
 		if (inst_place(&ea.ea_file, i, false) == 0)
 			result = plat_eachname(ea.ea_file.if_dir, each_name, &ea);
 		inst_close(&ea.ea_file);

@@ -84,11 +84,16 @@ struct instwords {
 	uint64_t iw_committed;	/* bytes that the file holds */
 };
 
+/* Is it an instance?  Not by its looks; it may have been one; something in it says so. */
+enum inst_sign { INST_UNLIKE, INST_PERHAPS, INST_SURELY };
+
 /* A file that was found good, or is being made. */
 struct instfile {
 	int if_fd;		/* -1: the process's own arena (invariant 3) */
 	int if_dir;		/* its directory, -1 when not needed any more */
 	bool if_named;		/* being made, under if_temp */
+	enum inst_sign if_sign;	/* of a file that was looked at, whatever is wrong with it */
+	unsigned int if_members; /* processes that held it then */
 	struct plat_file if_id;
 	struct insthead if_head; /* as read */
 	uint64_t if_length;	/* of the file, bytes */
@@ -124,7 +129,8 @@ void inst_close(struct instfile *f);
 /*
  * Each instance that can be found, good or not: its name, its path, and 0 or the
  * errno and sentence of inst_open(INST_LOOK).  Of two with one name only the
- * first is ever joined.  Goes on until fn is not 0.
+ * first is ever joined.  What is so damaged that it may be anything counts if only
+ * instances are expected where it lies.  Goes on until fn is not 0.
  */
 struct insted {
 	const char *ie_name;
@@ -162,6 +168,7 @@ int inst_remove(const char *name, bool force, char *why);
 /* ---- between the two files ------------------------------------------------------ */
 
 #define INST_PLACES 3
+#define INST_PLACE_RUN 1 /* /run/user/UID, where all sorts of things lie */
 void inst_begin(struct instfile *f, const char *name);
 /* The n-th directory becomes f's, made if it has to be: 0 or an errno. */
 int inst_place(struct instfile *f, unsigned int n, bool make);

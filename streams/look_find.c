@@ -113,6 +113,7 @@ each_instance(const struct insted *ie, void *arg)
 	look_name(us->us_name, sizeof(us->us_name), ie->ie_name, INST_NAME);
 	look_name(us->us_path, sizeof(us->us_path), ie->ie_path, sizeof(us->us_path));
 	us->us_error = ie->ie_error == ELIBBAD ? 0 : ie->ie_error;
+	us->us_processes = us->us_error != 0 ? ie->ie_members : 0;
 	if (us->us_error == 0)
 		judge(ustr_look_instance(ie->ie_name, NULL, 0), us);
 	return 0;

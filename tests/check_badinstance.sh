@@ -126,7 +126,7 @@ for size in 0 100 4095 8000 12288 600000; do
 	make_it
 	truncate -s "$size" "$file"
 	note
-	all_refuse "cut to $size bytes" "is damaged \(truncated.*strclean -i inst"
+	all_refuse "cut to $size bytes" "is damaged \(truncated.*strclean (-f )?-i inst"
 	unchanged
 done
 size=$(stat -c %s "$file")
@@ -134,7 +134,7 @@ for at in 0 1 2 4 8; do
 	make_it
 	dd if=/dev/urandom of="$file" bs=4096 seek="$at" count=8 conv=notrunc 2>/dev/null
 	note
-	all_refuse "noise from page $at" "is damaged \(.*strclean -i inst"
+	all_refuse "noise from page $at" "is damaged \(.*strclean (-f )?-i inst"
 	unchanged
 done
 make_it
@@ -151,7 +151,7 @@ unchanged
 make_it
 head -c "$(stat -c %s "$file")" /dev/urandom >"$work/noise"
 cat "$work/noise" >"$file"
-all_refuse "noise all over" "the mark at its beginning is not there"
+all_refuse "noise all over" "the mark at its beginning is not there.*strclean -f -i inst"
 try "removing noise" "$tools/strclean" -i inst
 refuses "does not begin as an instance does.*-f removes it" 1
 try "removing noise by force" "$tools/strclean" -i inst -f
@@ -286,7 +286,85 @@ all_refuse "noise over the header, in use" "the mark at its beginning is not the
 member_ends_well
 rm -f "$file"
 
+# ---- cut short, while tools take part in it or look at it ---------------------------------------
+
+# lasting NAME COMMAND...: in the background; ended NAME PATTERN STATUS: what became of it.
+lasting()
+{
+	name=$1
+	shift
+	(
+		status=0
+		timeout 60 "$@" >"$work/$name.out" 2>"$work/$name.err" </dev/null || status=$?
+		echo "$status" >"$work/$name.status"
+	) &
+}
+ended()
+{
+	what="cut short under it: $1"
+	i=0
+	while [ "$i" -lt 600 ] && [ ! -s "$work/$1.status" ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+	status=$(cat "$work/$1.status" 2>/dev/null || echo none)
+	grep -v ': waiting for ' "$work/$1.err" >"$work/err" || :
+	: >"$work/out"
+	refuses "$2" "${3:-2}"
+}
+all_in()
+{
+	"$tools/strls" inst >"$work/list" 2>&1
+	for name; do
+		grep -qE "^ *[0-9]+ +[a-z-]*$name" "$work/list" || return 1
+	done
+}
+mkfifo "$work/fifo"
+for size in 0 8192; do
+	make_it
+	cut="$file was cut short while this program was in it.*strclean -f -i inst"
+	lasting strcat "$tools/strcat" -I inst -r "$work/fifo"
+	lasting strtap "$tools/strtap" -I inst
+	lasting strperf "$tools/strperf" read -I inst --wait 50 --json /dev/streams/fifo/7
+	i=0
+	while [ "$i" -lt 200 ] && ! all_in strcat strtap strperf; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+	lasting strstat "$tools/strstat" -I inst -i 0.1
+	lasting tapfile "$tools/strtap" -f "$file"
+	i=0
+	while [ "$i" -lt 200 ] && [ ! -s "$work/strstat.out" ]; do
+		i=$((i + 1))
+		sleep 0.05
+	done
+	truncate -s "$size" "$file"
+	ended strcat "^strcat: $cut" 1
+	ended strtap "^strtap: $cut" 2
+	ended strperf "strperf: $cut" 1
+	ended strstat "^strstat: instance inst: it is damaged, or was cut short"
+	ended tapfile "^strtap: $file: (it is damaged, or was cut short|.* too short|.* shorter)"
+	rm -f "$work"/*.status "$work"/*.out
+	wait
+done
+rm -f "$file"
+
 # What else lies in such a directory is nobody's business; a bad instance is.
+make_it
+for damage in "bs=4096 count=1" "bs=4096 count=2" "bs=$size count=1"; do
+	# shellcheck disable=SC2086 # several words
+	dd if=/dev/urandom of="$file" conv=notrunc $damage 2>/dev/null
+	try "a list with $damage of noise" "$tools/strls"
+	checks=$((checks + 1))
+	grep -q '^inst .*damaged, or no instance' "$work/out" || fail "a damaged instance is not listed"
+done
+for size in 0 5 100 8192; do
+	make_it
+	truncate -s "$size" "$file"
+	try "a list, cut to $size" "$tools/strls"
+	checks=$((checks + 1))
+	grep -q '^inst .*damaged, or no instance' "$work/out" || fail "a damaged instance is not listed"
+done
 make_it
 chmod 640 "$file"
 touch "$USTREAMS_DIR/other.lock"

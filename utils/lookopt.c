@@ -65,28 +65,31 @@ lookopt_none(const struct lookopt *o)
 	return o->given == 0 && by_default() == NULL;
 }
 
-/* "-p 12 (strperf), -I demo", or "there are none". */
+/* "-p 12 (strperf), -I demo", or "there is nothing"; what is damaged is nothing. */
 static void
 name_sources(char *text, size_t size)
 {
 	struct ustr_source *list;
 	ssize_t n = ustr_look_sources(&list);
+	const char *between = "there are: ";
 	size_t len = 0;
+	int named = 0;
 
 	snprintf(text, size, "there is nothing to look at now");
 	for (ssize_t i = 0; i < n && len < size; i++) {
-		const char *first = i == 0 ? "there are: " : ", ";
-
-		if (i == NAMED) {
+		if (list[i].us_error != 0)
+			continue;
+		if (named++ == NAMED) {
 			snprintf(text + len, size - len, ", ...");
 			break;
 		}
 		if (list[i].us_name[0] != '\0')
 			len += (size_t)snprintf(
-			    text + len, size - len, "%s-I %s", first, list[i].us_name);
+			    text + len, size - len, "%s-I %s", between, list[i].us_name);
 		else
 			len += (size_t)snprintf(text + len, size - len, "%s-p %d (%s)",
-			    first, (int)list[i].us_pid, list[i].us_program);
+			    between, (int)list[i].us_pid, list[i].us_program);
+		between = ", ";
 	}
 	if (n >= 0)
 		free(list);
