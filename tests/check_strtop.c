@@ -83,15 +83,21 @@ resize(unsigned short rows, unsigned short columns)
 }
 
 static void
-begin_top(void)
+begin_top_on(const char *term)
 {
 	char *argv[] = {"strtop", "-d", "0.2", NULL};
 
 	unsetenv("LINES");
 	unsetenv("COLUMNS");
-	term_begin("vt100", argv);
+	term_begin(term, argv);
 	resize(30, 132);
 	SHOWS("instance topped");
+}
+
+static void
+begin_top(void)
+{
+	begin_top_on("vt100");
 }
 
 START_TEST(the_streams_are_listed_with_their_modules_and_the_keys)
@@ -178,6 +184,47 @@ START_TEST(any_size_of_the_terminal_will_do)
 		term_type(rows % 3 == 0 ? "\rjm" : rows % 3 == 1 ? "jjk" : "mm");
 	}
 	resize(40, 150);
+	term_type("qqq");
+	ck_assert_int_eq(term_ended("q"), 0);
+	end_subject();
+}
+END_TEST
+
+START_TEST(eighty_columns_have_the_bars_and_all_keys)
+{
+	if (!begin_subject())
+		return;
+	begin_top();
+	resize(24, 80);
+	term_type("\f");
+	SHOWS("[##########]");
+	term_type("\f");
+	SHOWS("order: a r b u f i");
+	SHOWS("q end");
+	term_type("q");
+	ck_assert_int_eq(term_ended("q"), 0);
+	end_subject();
+}
+END_TEST
+
+START_TEST(a_screen_of_five_lines_shows_streams_and_their_messages)
+{
+	if (!begin_subject())
+		return;
+	begin_top_on("xterm"); /* which has a key for pages */
+	SHOWS("pipemod");
+	resize(5, 40);
+	term_type("i\f");
+	SHOWS("STREAM");
+	SHOWS("to 2");
+	/* A page is the two streams that fit, and never goes the other way. */
+	term_type("\033[6~\r\f");
+	SHOWS("stream 3: pipe");
+	/* What does not fit is below. */
+	term_type("jjjjjjjjjjjjjjjjjjjj\f");
+	SHOWS("arrived ");
+	term_type("m\f");
+	SHOWS("messages, the latest last");
 	term_type("qqq");
 	ck_assert_int_eq(term_ended("q"), 0);
 	end_subject();
@@ -313,6 +360,8 @@ main(void)
 	tcase_add_test(tc, a_stream_is_drawn_and_kept_up_to_date);
 	tcase_add_test(tc, messages_of_the_stream_chosen_pass_by);
 	tcase_add_test(tc, any_size_of_the_terminal_will_do);
+	tcase_add_test(tc, eighty_columns_have_the_bars_and_all_keys);
+	tcase_add_test(tc, a_screen_of_five_lines_shows_streams_and_their_messages);
 	tcase_add_test(tc, a_program_that_is_killed_is_said_to_be_gone);
 	tcase_add_test(tc, an_unknown_terminal_is_refused_with_a_line);
 	tc = group(s, "text", 120);

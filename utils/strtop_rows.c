@@ -167,21 +167,43 @@ tail(const char *text, size_t n)
 	return len <= n ? text : text + len - n;
 }
 
+/*
+ * The columns of a terminal of 80 lack the bytes a second, which a stream's drawing
+ * still tells.
+ */
 static void
-print_row(FILE *f, const struct row *r)
+print_heading(FILE *f, bool narrow)
+{
+	if (narrow)
+		fprintf(f, "%6s %-9s %-8s %9s %7s %6s %-12s %-7s %s\n", "STREAM", "WHERE",
+		    "MODULES", "ARRIVED/s", "READ/s", "QUEUED", "FULLEST", "PIDS", "STATE");
+	else
+		fprintf(f, "%6s %-13s %-17s %9s %8s %9s %8s %7s %-12s %-15s %s\n", "STREAM",
+		    "WHERE", "MODULES", "ARRIVED/s", "BYTES/s", "READ/s", "BYTES/s", "QUEUED",
+		    "FULLEST", "PIDS", "STATE");
+}
+
+static void
+print_row(FILE *f, const struct row *r, bool narrow)
 {
 	const struct ustr_view_stream *vs = r->vs;
-	char where[LOOKTEXT], modules[LOOKTEXT], pids[LOOKTEXT], state[LOOKTEXT], bar[BAR + 3];
-	char a[5][16];
+	char text[4][LOOKTEXT], bar[BAR + 3], a[5][16];
+	const char *where = look_where(text[0], vs), *modules = look_modules(text[1], vs);
+	const char *pids = look_pids(text[2], vs), *state = look_state(text[3], vs->vs_state);
+	const char *in = look_amount(a[0], r->rate.in_blocks, 1000);
+	const char *in_bytes = look_amount(a[1], r->rate.in_bytes, 1024);
+	const char *out = look_amount(a[2], r->rate.out_blocks, 1000);
+	const char *out_bytes = look_amount(a[3], r->rate.out_bytes, 1024);
+	const char *queued = look_amount(a[4], (double)r->rate.blocks, 1000);
 
 	fill_bar(bar, r->rate.fill);
-	fprintf(f, "%6u %-13.13s %-17.17s %9s %8s %9s %8s %7s %s %-15.15s %s\n", vs->vs_id,
-	    tail(look_where(where, vs), 13), look_modules(modules, vs), look_amount(a[0], r->rate.in_blocks, 1000),
-	    look_amount(a[1], r->rate.in_bytes, 1024),
-	    look_amount(a[2], r->rate.out_blocks, 1000),
-	    look_amount(a[3], r->rate.out_bytes, 1024),
-	    look_amount(a[4], (double)r->rate.blocks, 1000), bar, look_pids(pids, vs),
-	    look_state(state, vs->vs_state));
+	if (narrow)
+		fprintf(f, "%6u %-9.9s %-8.8s %9s %7s %6s %s %-7.7s %s\n", vs->vs_id,
+		    tail(where, 9), modules, in, out, queued, bar, pids, state);
+	else
+		fprintf(f, "%6u %-13.13s %-17.17s %9s %8s %9s %8s %7s %s %-15.15s %s\n",
+		    vs->vs_id, tail(where, 13), modules, in, in_bytes, out, out_bytes,
+		    queued, bar, pids, state);
 }
 
 void
@@ -198,11 +220,9 @@ top_list(const struct top *t, struct lines *l)
 		row[i].key = key_of(&row[i], t->sort);
 	}
 	qsort(row, v->v_nstreams, sizeof(*row), by_key);
-	fprintf(f, "%6s %-13s %-17s %9s %8s %9s %8s %7s %-12s %-15s %s\n", "STREAM", "WHERE",
-	    "MODULES", "ARRIVED/s", "BYTES/s", "READ/s", "BYTES/s", "QUEUED", "FULLEST", "PIDS",
-	    "STATE");
+	print_heading(f, t->narrow);
 	for (unsigned int i = 0; i < v->v_nstreams; i++)
-		print_row(f, &row[i]);
+		print_row(f, &row[i], t->narrow);
 	lines_close(l, f);
 	for (unsigned int i = 0; i < v->v_nstreams; i++)
 		l->id[i + 1] = row[i].vs->vs_id;
@@ -223,7 +243,7 @@ top_summary(const struct top *t, struct lines *l)
 	FILE *f = lines_open(l, &size);
 
 	strftime(clock, sizeof(clock), "%H:%M:%S", localtime_r(&now, &tm));
-	fprintf(f, "strtop: %s  %s  every %.1f s, by %s%s\n", ustr_look_name(t->lk), clock,
+	fprintf(f, "strtop: %s  %s  every %g s, by %s%s\n", ustr_look_name(t->lk), clock,
 	    t->seconds, top_orders[t->sort].word,
 	    top_over(t) ? "  NO PROCESS HAS IT ANY MORE" : "");
 	fprintf(f, "%u process%s, %u stream%s; arrived %s/s (%s bytes), read %s/s (%s bytes), "

@@ -19,6 +19,7 @@ struct top {
 	struct ustr_view *now;
 	double seconds;	/* between views */
 	enum top_sort sort;
+	bool narrow;	/* fewer columns, for a terminal of 80 */
 	/* Where strtap finds it: an option and its value. */
 	const char *where[2];
 };

@@ -25,6 +25,9 @@
 #include "strtop_tap.h"
 
 enum mode { LIST, STREAM, MESSAGES };
+enum { SHORT = 10 }; /* of fewer lines the summary gets one, or none */
+enum { WIDE = 110 };  /* of fewer columns the list and the keys are narrower */
+enum { ASIDE = 8 };
 
 struct screen {
 	struct top *top;
@@ -32,6 +35,8 @@ struct screen {
 	unsigned int chosen; /* stream */
 	bool picked;	     /* by the user; else it is the first of the list */
 	size_t first;	     /* of the list that is shown */
+	size_t down;	     /* lines of the drawing that are above the screen */
+	size_t left;	     /* of it, too */
 	bool paused;
 	int error;	     /* of the last look */
 	struct tap tap;
@@ -39,13 +44,27 @@ struct screen {
 
 /* ---- drawing ----------------------------------------------------------------------- */
 
+/* A line without its first characters, which are left of the screen. */
+static void
+put_line(int row, const char *line, size_t left)
+{
+	if (strlen(line) > left)
+		mvaddnstr(row, 0, line + left, COLS);
+}
+
 /* Lines from row on, at most rows: the next row. */
 static int
-put_lines(int row, int rows, const struct lines *l, size_t from)
+put_lines(int row, int rows, const struct lines *l, size_t from, size_t left)
 {
 	for (; from < l->n && rows > 0; from++, row++, rows--)
-		mvaddnstr(row, 0, l->line[from], COLS);
+		put_line(row, l->line[from], left);
 	return row;
+}
+
+static int
+summary_rows(void)
+{
+	return LINES >= SHORT ? LINES - 1 : LINES > 3 ? 1 : 0;
 }
 
 /* The line of the list that is chosen; the first one when it is gone. */
@@ -76,7 +95,7 @@ draw_list(struct screen *s, int row)
 	attron(A_BOLD);
 	mvaddnstr(row, 0, l.line[0], COLS);
 	attroff(A_BOLD);
-	put_lines(row + 1, rows, &l, s->first);
+	put_lines(row + 1, rows, &l, s->first, 0);
 	if (l.n > 1 && rows > 0)
 		mvchgat(row + 1 + (int)(at - s->first), 0, -1, A_REVERSE, 0, NULL);
 	lines_free(&l);
@@ -89,16 +108,20 @@ draw_stream(struct screen *s, int row)
 	struct lines l;
 
 	top_stream(s->top, s->chosen, &l);
-	if (s->mode == MESSAGES && room > 8)
-		room -= room / 2;
-	row = put_lines(row, room, &l, 0);
+	if (s->mode == MESSAGES)
+		room = LINES >= SHORT ? room - room / 2 : 0;
+	if (room < 0 || l.n <= (size_t)room)
+		s->down = 0;
+	else if (s->down > l.n - (size_t)room)
+		s->down = l.n - (size_t)room;
+	row = put_lines(row, room, &l, s->down, s->left);
 	lines_free(&l);
 	if (s->mode == MESSAGES) {
 		attron(A_BOLD);
 		mvaddnstr(row++, 0, "messages, the latest last:", COLS);
 		attroff(A_BOLD);
 		for (int n = tap_shown(&s->tap, LINES - 1 - row); n > 0; n--)
-			mvaddnstr(row++, 0, tap_line(&s->tap, n), COLS);
+			put_line(row++, tap_line(&s->tap, n), s->left);
 	}
 }
 
@@ -106,18 +129,19 @@ draw_stream(struct screen *s, int row)
 static void
 draw_keys(const struct screen *s)
 {
+	bool narrow = s->top->narrow;
 	char text[256];
 	size_t n;
 
 	if (s->mode == LIST)
 		n = (size_t)snprintf(text, sizeof(text), "order:");
 	for (int i = 0; s->mode == LIST && i < TOP_SORTS; i++)
-		n += (size_t)snprintf(text + n, sizeof(text) - n, " %c %s", top_orders[i].key,
-		    top_orders[i].word);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, narrow ? " %c" : " %c %s",
+		    top_orders[i].key, top_orders[i].word);
 	if (s->mode == LIST)
 		snprintf(text + n, sizeof(text) - n,
-		    "   Enter draw  m messages  + - delay  space %s  q end",
-		    s->paused ? "go on" : "stop");
+		    "%sEnter draw  m messages  + - delay  space %s  q end",
+		    narrow ? "  " : "   ", s->paused ? "go on" : "stop");
 	else
 		snprintf(text, sizeof(text), "m %s  + - delay  space %s  q back",
 		    s->mode == MESSAGES ? "no messages" : "messages",
@@ -131,15 +155,18 @@ draw_keys(const struct screen *s)
 static void
 draw(struct screen *s)
 {
+	char text[128];
 	struct lines l;
 	int row;
 
 	erase();
+	s->top->narrow = COLS < WIDE;
 	top_summary(s->top, &l);
-	row = put_lines(0, LINES - 1, &l, 0);
+	row = put_lines(0, summary_rows(), &l, 0, 0);
 	lines_free(&l);
-	if (s->error != 0)
-		mvprintw(3, 0, "it cannot be looked at any more: %s", lookopt_reason(s->error));
+	snprintf(text, sizeof(text), "it cannot be looked at any more: %s", lookopt_reason(s->error));
+	if (s->error != 0 && row > 0)
+		mvaddnstr(row - 1, 0, text, COLS);
 	if (s->mode == LIST)
 		draw_list(s, row);
 	else
@@ -150,14 +177,36 @@ draw(struct screen *s)
 
 /* ---- keys ---------------------------------------------------------------------------- */
 
+/* Up or down the drawing; draw_stream() knows where that ends. */
+static void
+scroll_drawing(struct screen *s, int by)
+{
+	if (by < 0 && (size_t)-by > s->down)
+		s->down = 0;
+	else
+		s->down = (size_t)((long)s->down + by);
+}
+
+/* A drawing is 90 columns wide, messages are at most as wide as TAP_WIDTH. */
+static void
+move_aside(struct screen *s, int by)
+{
+	long to = (long)s->left + by;
+
+	if (s->mode != LIST && to >= 0 && to < TAP_WIDTH)
+		s->left = (size_t)to;
+}
+
 static void
 move_choice(struct screen *s, int by)
 {
 	struct lines l;
 	size_t at;
 
-	if (s->mode != LIST)
+	if (s->mode != LIST) {
+		scroll_drawing(s, by);
 		return;
+	}
 	top_list(s->top, &l);
 	at = chosen_line(s, &l);
 	if (by < 0 && (size_t)-by >= at)
@@ -172,6 +221,15 @@ move_choice(struct screen *s, int by)
 	lines_free(&l);
 }
 
+/* What fits between summary, headings and keys. */
+static int
+page(void)
+{
+	int rows = LINES - (LINES >= SHORT ? 6 : 3);
+
+	return rows > 0 ? rows : 1;
+}
+
 static void
 messages(struct screen *s)
 {
@@ -179,6 +237,8 @@ messages(struct screen *s)
 		tap_end(&s->tap);
 		s->mode = STREAM;
 	} else {
+		if (s->mode == LIST)
+			s->down = s->left = 0;
 		move_choice(s, 0);
 		if (s->chosen == 0)
 			return;
@@ -229,18 +289,26 @@ act(struct screen *s, int key)
 	case 'j':
 		move_choice(s, 1);
 		break;
+	case KEY_LEFT:
+		move_aside(s, -ASIDE);
+		break;
+	case KEY_RIGHT:
+		move_aside(s, ASIDE);
+		break;
 	case KEY_PPAGE:
-		move_choice(s, 6 - LINES);
+		move_choice(s, -page());
 		break;
 	case KEY_NPAGE:
-		move_choice(s, LINES - 6);
+		move_choice(s, page());
 		break;
 	case '\n':
 	case '\r':
 	case KEY_ENTER:
 		move_choice(s, 0);
-		if (s->mode == LIST && s->chosen != 0)
+		if (s->mode == LIST && s->chosen != 0) {
 			s->mode = STREAM;
+			s->down = s->left = 0;
+		}
 		break;
 	case 'm':
 		messages(s);
