@@ -13,10 +13,10 @@
 #include "toolinst.h"
 
 static const char usage[] =
-    "usage: autopush -f FILE\n"
-    "       autopush -s -M MAJOR -m MINOR [-l LASTMINOR] MODULE...\n"
-    "       autopush -r -M MAJOR -m MINOR\n"
-    "       autopush -g -M MAJOR -m MINOR\n"
+    "usage: autopush [-I NAME] -f FILE\n"
+    "       autopush [-I NAME] -s -M MAJOR -m MINOR [-l LASTMINOR] MODULE...\n"
+    "       autopush [-I NAME] -r -M MAJOR -m MINOR\n"
+    "       autopush [-I NAME] -g -M MAJOR -m MINOR\n"
     "  set, remove or get what is pushed when a device is opened\n"
     "  -f FILE       set what the lines of FILE say: major minor lastminor module ...\n"
     "  -s, -r, -g    set, remove, get\n"

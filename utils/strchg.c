@@ -12,9 +12,9 @@
 #include "toolinst.h"
 
 static const char usage[] =
-    "usage: strchg -h MODULE[,MODULE ...] [-l] STREAM\n"
-    "       strchg -p [-a | -u MODULE] [-l] STREAM\n"
-    "       strchg -f FILE [-l] STREAM\n"
+    "usage: strchg [-I NAME] -h MODULE[,MODULE ...] [-l] STREAM\n"
+    "       strchg [-I NAME] -p [-a | -u MODULE] [-l] STREAM\n"
+    "       strchg [-I NAME] -f FILE [-l] STREAM\n"
     "  -h MODULES  push them, the first one first\n"
     "  -p          pop the topmost module\n"
     "  -a          with -p: pop all modules\n"

@@ -28,7 +28,7 @@ static struct {
 } opts = { .count = -1 };
 
 static const char usage[] =
-	"usage: strerr [-c command] [-d directory] [-n count] [-w text]\n"
+	"usage: strerr [-c command] [-d directory] [-I name] [-n count] [-w text]\n"
 	"Be the error logger: write a line for each error message of the log.\n"
 	"  -c, --command=COMMAND  run it for each message the administrator is to be\n"
 	"                         told of, with the line as its input\n"

@@ -25,7 +25,7 @@ static struct {
 } opts = { .count = -1, .nids = 1, .ids = { { -1, -1, -1 } } };
 
 static const char usage[] =
-	"usage: strlogtrace [-n count] [-w text] [mid sid level] ...\n"
+	"usage: strlogtrace [-I name] [-n count] [-w text] [mid sid level] ...\n"
 	"Be the tracer: print a line for each trace message of the log that has one of\n"
 	"the module numbers, sub-ids and at most the level given; `all' stands for any.\n"
 	"  -n, --count=N     end after N messages\n"
