@@ -3,9 +3,11 @@
 #include "cutshort.h"
 #include "oneline.h"
 
+#include <dirent.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <unistd.h>
@@ -17,11 +19,36 @@ static struct {
 } self = {.caught = ATOMIC_FLAG_INIT};
 
 /*
+ * Who made an instance mapped a file that had no name yet, and is shown none: it is
+ * looked for where it lies.  False: it has none any more.
+ */
+static bool
+named(char *path, size_t size, unsigned long ino)
+{
+	char *deleted = strstr(path, " (deleted)"), *slash = strrchr(path, '/');
+	const struct dirent *e;
+	bool found = false;
+	DIR *d;
+
+	if (deleted == NULL || slash == path)
+		return true;
+	*deleted = *slash = '\0';
+	d = opendir(path);
+	*slash++ = '/';
+	while (d != NULL && !found && (e = readdir(d)) != NULL)
+		if ((found = e->d_ino == ino))
+			snprintf(slash, size - (size_t)(slash - path), "%s", e->d_name);
+	if (d != NULL)
+		closedir(d);
+	return found;
+}
+
+/*
  * The file mapped at that address, or "".  The signal is this thread's own, raised by a
  * touch of the arena and never inside of libc, so stdio may be used.
  */
 static void
-file_at(uintptr_t at, char *path, size_t size)
+file_at(uintptr_t at, char *path, size_t size, unsigned long *ino)
 {
 	char line[PATH_MAX + 128];
 	unsigned long from, to;
@@ -31,8 +58,8 @@ file_at(uintptr_t at, char *path, size_t size)
 	*path = '\0';
 	while (f != NULL && *path == '\0' && fgets(line, sizeof(line), f) != NULL) {
 		n = 0;
-		if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %n", &from, &to, &n) == 2 && n > 0 &&
-		    at >= from && at < to && line[n] == '/')
+		if (sscanf(line, "%lx-%lx %*s %*s %*s %lu %n", &from, &to, ino, &n) == 3 &&
+		    n > 0 && at >= from && at < to && line[n] == '/')
 			snprintf(path, size, "%.*s", (int)strcspn(line + n, "\n"), line + n);
 	}
 	if (f != NULL)
@@ -53,20 +80,26 @@ static void
 caught(int sig, siginfo_t *si, void *context)
 {
 	char path[PATH_MAX];
+	unsigned long ino = 0;
 
 	(void)context;
 	while (atomic_flag_test_and_set(&self.caught)) /* another thread says it, and ends this */
 		pause();
 	if (si->si_code == BUS_ADRERR)
-		file_at((uintptr_t)si->si_addr, path, sizeof(path));
+		file_at((uintptr_t)si->si_addr, path, sizeof(path), &ino);
 	if (si->si_code != BUS_ADRERR || *path == '\0') {
 		signal(sig, SIG_DFL);
 		raise(sig);
 		return;
 	}
-	complain("%s was cut short while this program was in it, and what it held is lost; end "
-		 "all programs that are in it, and remove it with strclean -f -i %s",
-	    path, strrchr(path, '/') + 1);
+	if (named(path, sizeof(path), ino))
+		complain("%s was cut short while this program was in it, and what it held is "
+			 "lost; end all programs that are in it, and remove it with strclean -f -i %s",
+		    path, strrchr(path, '/') + 1);
+	else
+		complain("%s was removed, and cut short while this program was in it, and what it "
+			 "held is lost; start the programs that are in it anew",
+		    path);
 	_exit(self.status);
 }
 
