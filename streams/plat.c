@@ -227,6 +227,9 @@ plat_backoff(unsigned int *step)
 		plat_relax();
 		return false;
 	}
+	/* Before the CPU is given away: on a busy machine it comes back late each time. */
+	if (n == 16)
+		return true;
 	if (n < 64) {
 		plat_yield();
 		return false;

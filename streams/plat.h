@@ -131,8 +131,8 @@ void plat_spin(unsigned int ns); /* busy-wait, about this long */
 
 /*
  * One step of waiting for another thread to leave a short section: spin, then
- * yield, then nap ever longer, 20 us to 1 ms.  Start with *step 0.  True once
- * it naps: time to look whether the other is still alive.
+ * yield, then nap ever longer, 20 us to 1 ms.  Start with *step 0.  True between
+ * spinning and yielding, and after each nap: time to look whether the other lives.
  */
 bool plat_backoff(unsigned int *step);
 

@@ -988,47 +988,6 @@ sharing(Suite *s)
 	tcase_add_test(tc, thousands_of_children_may_come_and_go);
 }
 
-/* ---- killed while it pushed ----------------------------------------------- */
-
-/* The child dies at the n-th marked point of a push; true: it came to its end. */
-static bool
-push_and_die(int fd, long n)
-{
-	int status = 0;
-	pid_t pid = fork();
-
-	ck_assert_int_ge(pid, 0);
-	if (pid == 0) {
-		ustr_tune("crashpoint", n);
-		(void)str_ioctl(fd, I_PUSH, "pipemod");
-		ustr_tune("crashpoint", 0);
-		_exit(0);
-	}
-	ck_assert_int_eq(waitpid(pid, &status, 0), pid);
-	return WIFEXITED(status);
-}
-
-/* Who pushes next, perhaps before the dead one is buried, counts what he finds. */
-START_TEST(a_push_after_a_killed_one_counts_the_modules_that_are_there)
-{
-	bool done = ustr_tune("crashpoint", 0) != 0; /* no such points in this build */
-	int counted, there, fd[2];
-
-	for (long n = 1; !done; n++) {
-		GIVES(str_pipe(fd), 0);
-		done = push_and_die(fd[0], n);
-		if (str_ioctl(fd[0], I_PUSH, "nullmod") == 0) {
-			GIVES(str_ioctl(fd[0], I_GET_PUSHCNT, &counted), 0);
-			there = str_ioctl(fd[0], I_LIST, NULL);
-			ck_assert_msg(counted == there, "point %ld: %d modules counted, %d there",
-			    n, counted, there);
-		}
-		GIVES(str_close(fd[0]), 0);
-		GIVES(str_close(fd[1]), 0);
-	}
-}
-END_TEST
-
 static void
 ending(Suite *s)
 {
@@ -1050,7 +1009,6 @@ ending(Suite *s)
 	tcase_add_test(tc, a_stopped_process_delays_a_push_but_not_for_ever);
 	tcase_add_test(tc, a_stopped_process_does_not_hold_up_a_close);
 	tcase_add_test(tc, a_child_made_without_handlers_gets_ebadf);
-	tcase_add_test(tc, a_push_after_a_killed_one_counts_the_modules_that_are_there);
 }
 
 int
