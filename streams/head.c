@@ -278,18 +278,21 @@ head_plumb_enter(struct call *c)
 	return head_plumb_take(c, c->c_head);
 }
 
-void
+int
 head_enter(struct slot *me, struct stdata *sd)
 {
 	unsigned int step = 0;
+	int64_t since = 0;
+	int error = 0;
 
-	for (;;) {
+	while (error == 0) {
 		plumb_into(me, head_group(sd));
 		if (plumber_try(me, sd))
-			return;
+			return 0;
 		plumb_exit(me);
-		plat_backoff(&step);
+		error = plumber_wait(sd, &step, &since);
 	}
+	return error;
 }
 
 void

@@ -209,11 +209,12 @@ void head_free(struct stdata *sd);
 void head_empty(struct stdata *sd);
 /* Give a head's queues its procedures and first settings. */
 void head_setup(queue_t *hrq);
-/* Become sd_plumber: within a call (0, EBADF, ETIME), or from outside any group. */
+/* Become sd_plumber within a call: 0, EBADF, ETIME: who is it is stopped. */
 int head_plumb_enter(struct call *c);
 /* The same for another stream, which the caller keeps open. */
 int head_plumb_take(struct call *c, struct stdata *sd);
-void head_enter(struct slot *me, struct stdata *sd);
+/* From outside any group, and in the stream's afterwards: 0, ETIME. */
+int head_enter(struct slot *me, struct stdata *sd);
 void head_plumb_leave(struct stdata *sd);
 /* Two welded heads: 0, ENOSR; and away again, if nobody ever opened them. */
 int head_pipe(struct stdata *sd[2]);

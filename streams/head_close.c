@@ -185,11 +185,12 @@ int
 head_dismantle(struct stdata *sd, int oflag, bool drain)
 {
 	struct slot *me = slot_self();
+	int error;
 
 	if (me == NULL)
 		return 0;
-	head_enter(me, sd);
-	return head_takeapart(me, sd, oflag, drain);
+	error = head_enter(me, sd);
+	return error != 0 ? error : head_takeapart(me, sd, oflag, drain);
 }
 
 void

@@ -338,9 +338,10 @@ head_reopen(struct stdata *sd, int oflag)
 	struct slot *me = slot_self();
 	dev_t dev = sd->sd_reg != NULL ? makedevice(sd->sd_reg->re_major, sd->sd_minor) : 0;
 	queue_t *q;
-	int error = 0;
+	int error = head_enter(me, sd);
 
-	head_enter(me, sd);
+	if (error != 0)
+		return error;
 	/* Modules of other programs are not asked: that is what they see of most calls. */
 	for (q = head_next(sd, head_wq(sd)); error == 0 && q != NULL; q = head_next(sd, q))
 		if (code_here(q) || (q->q_kind & QK_DRIVER))

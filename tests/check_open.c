@@ -10,6 +10,7 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/ddi.h>
+#include <sys/wait.h>
 #include <sys/resource.h>
 
 static const int bad_fds[] = {-1, INT_MIN, INT_MAX, 987654};
@@ -1227,6 +1228,70 @@ START_TEST(a_minor_whose_close_is_stopped_is_etime)
 }
 END_TEST
 
+/* A module whose open routine is stopped, in the process that asked for it. */
+static bool stops;
+
+static int
+stop_in_open(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
+{
+	(void)dev, (void)oflag, (void)sflag, (void)cr;
+	if (stops)
+		raise(SIGSTOP);
+	qprocson(q);
+	return 0;
+}
+
+static int
+stop_close(queue_t *q, int flag, cred_t *cr)
+{
+	(void)flag, (void)cr;
+	qprocsoff(q);
+	return 0;
+}
+
+static int
+stop_put(queue_t *q, mblk_t *mp)
+{
+	putnext(q, mp);
+	return 0;
+}
+
+static struct module_info stop_info = {4711, "tstop", 0, INFPSZ, 0, 0};
+static struct qinit stop_rinit = {stop_put, NULL, stop_in_open, stop_close, NULL, &stop_info, NULL};
+static struct qinit stop_winit = {stop_put, NULL, NULL, NULL, NULL, &stop_info, NULL};
+static struct streamtab stop_tab = {&stop_rinit, &stop_winit, NULL, NULL};
+
+static int
+push_and_stop(void *arg)
+{
+	lives(2 * SOON);
+	stops = true;
+	return str_ioctl(*(int *)arg, I_PUSH, "tstop");
+}
+
+/* Who pushes is stopped: who opens the same device or FIFO once more does not wait for him. */
+START_TEST(a_stream_on_which_a_push_is_stopped_is_etime)
+{
+	const char *path = _i == 0 ? "/dev/streams/tdrv/3" : "/dev/streams/fifo/3";
+	int fd, again, status;
+	pid_t pid;
+
+	test_modules();
+	GIVES(ustr_register_module("tstop", &stop_tab, D_MP), 0);
+	fd = str_open(path, O_RDWR);
+	ck_assert_int_ge(fd, 0);
+	pid = child(push_and_stop, &fd);
+	ck_assert_int_eq(waitpid(pid, &status, WUNTRACED), pid);
+	ck_assert(WIFSTOPPED(status));
+	FAILS(str_open(path, O_RDWR), ETIME);
+	GIVES(kill(pid, SIGCONT), 0);
+	AWAIT((again = str_open(path, O_RDWR)) >= 0);
+	GIVES(reap(pid, SOON), 0);
+	GIVES(str_close(again), 0);
+	GIVES(str_close(fd), 0);
+}
+END_TEST
+
 /* A reader asleep on a number that is closed: it may sleep on, as in read(2),
    but the stream is whole and the next event ends the sleep. */
 START_TEST(a_sleeper_survives_the_close_of_its_number)
@@ -1300,8 +1365,10 @@ closing(Suite *s)
 		tcase_add_test(tc, calls_that_race_with_close_fail_cleanly);
 	tcase_add_test(tc, calls_that_race_with_dup2_see_one_stream_or_the_other);
 	tcase_add_test(tc, a_sleeper_survives_the_close_of_its_number);
-	if (can_fork())
+	if (can_fork()) {
 		tcase_add_test(tc, a_minor_whose_close_is_stopped_is_etime);
+		tcase_add_loop_test(tc, a_stream_on_which_a_push_is_stopped_is_etime, 0, 2);
+	}
 }
 
 static void
