@@ -20,6 +20,7 @@
 
 #include "strperf.h"
 #include "strperf_child.h"
+#include "strperf_intr.h"
 
 /* Where the library without caches is: installed, and beside this program when built. */
 static const char *const plain_libraries[] = {
@@ -70,6 +71,8 @@ ask_version(struct build *b)
 
 	argv[n] = option;
 	error = child_run(argv, BUILD_PATIENCE, &out);
+	if (intr_pending())
+		return EXIT_INTERRUPTED;
 	if (error == 0 && out.status == 0 && strncmp(out.text, "ustreams ", 9) == 0) {
 		strlcpy(b->version, out.text, sizeof(b->version));
 		b->version[strcspn(b->version, "\n")] = '\0';

@@ -22,7 +22,7 @@ struct build {
 bool build_is(const char *path);
 /*
  * The program at a path, in a build directory or in an installation, and its
- * version.  EXIT_DONE, or EXIT_USAGE after a line.
+ * version.  EXIT_DONE; EXIT_USAGE after a line; EXIT_INTERRUPTED.
  */
 int build_find(struct build *b, const char *given);
 /*
