@@ -3,7 +3,7 @@
  * stress_kill.c: holders of a pipe end that die while they sleep in a call or
  * are outside the library, by kill -9, by exec (of a process with one thread,
  * or of one where others sleep in the library) and by _exit: the peer, this
- * process or a sibling of the victim, is told within 200 ms, no memory and no
+ * process or a sibling of the victim, is told within 200 ms, no memory to speak of and no
  * slot is lost.  40 deaths of each kind (USTR_STRESS_COUNT, at most 200).
  *
  * The machine may be busy: a metronome measures how late it runs a thread that
