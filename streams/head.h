@@ -126,6 +126,7 @@ enum { HEAD_PIPE, HEAD_DEVICE, HEAD_FIFO };
 #define SD_DELIM 0x400	/* writes are delimited */
 #define SD_DAMAGED 0x10000 /* condemned: a thread died where it mattered (salvage.h) */
 #define SD_SUSPECT 0x20000 /* a thread died in a call on it, being looked at */
+#define SD_UNTOLD 0x40000 /* condemned, or hung up by that: no event yet (salvage.h G4) */
 #define SD_TROUBLE (SD_END | SD_BROKEN | SD_RDERR | SD_WRERR | SD_PLEX | SD_DAMAGED)
 
 /* What a call minds (head_access). */

@@ -24,6 +24,8 @@
 #include "head_trace.h"
 #include "node.h"
 
+#include <stropts.h>
+
 /* ---- C3 ---------------------------------------------------------------------------- */
 
 static bool
@@ -76,6 +78,8 @@ mate_flag(struct slot *me, struct stdata *sd, uint32_t flags)
 	if (sd->sd_mate != NULL) {
 		f_or(&sd->sd_mate->sd_state, flags);
 		head_wake(sd->sd_mate);
+		if (flags & SD_HUP)
+			head_event(sd->sd_mate, S_HANGUP, 0);
 	}
 	plumb_unlock(me);
 }

@@ -109,7 +109,7 @@ head_events(struct call *c, short events)
 	if (state & SD_PLEX)
 		return POLLNVAL;
 	got &= events;
-	if (state & (SD_RDERR | SD_WRERR))
+	if (state & (SD_RDERR | SD_WRERR | SD_DAMAGED))
 		got |= POLLERR;
 	if (state & SD_HUP)
 		return got | POLLHUP;

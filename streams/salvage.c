@@ -8,16 +8,45 @@
 #include "msg.h"
 #include "suspect.h"
 
+#include <errno.h>
+#include <stropts.h>
+
 #define LIST_MOST 1000000 /* messages looked at to count what is given up */
 
 /* ---- condemning ------------------------------------------------------------------ */
 
 static void
-condemn_side(struct stdata *sd, uint32_t why)
+wake_all(struct stdata *sd)
 {
-	f_or(&sd->sd_state, why);
 	wait_wakeall(&sd->sd_rwait);
 	wait_wakeall(&sd->sd_wwait);
+	wait_wakeall(&sd->sd_iwait);
+}
+
+/* Perhaps under a lock: the event is told later. */
+static void
+condemn_side(struct stdata *sd, uint32_t why)
+{
+	bool known = ld_seq(&sd->sd_state) & (why | SD_DAMAGED);
+
+	f_or(&sd->sd_state, known ? why : why | SD_UNTOLD);
+	wake_all(sd);
+}
+
+/* Cleared after it is told: who dies in between is followed by one who tells again. */
+static void
+tell(struct stdata *sd)
+{
+	uint32_t state = ld_seq(&sd->sd_state);
+
+	IMPLY(state & SD_UNTOLD, state & (SD_DAMAGED | SD_HUP));
+	if (!(state & SD_UNTOLD))
+		return;
+	if (state & SD_DAMAGED)
+		head_event(sd, S_ERROR, EIO);
+	else
+		head_event(sd, S_HANGUP, 0);
+	f_and(&sd->sd_state, ~(uint32_t)SD_UNTOLD);
 }
 
 void
@@ -30,6 +59,16 @@ salvage_condemn(struct stdata *sd)
 	condemn_side(sd, SD_DAMAGED);
 	if (mate != NULL)
 		condemn_side(mate, SD_HUP);
+}
+
+void
+salvage_tell(struct stdata *sd)
+{
+	struct stdata *mate = ld_acq(&sd->sd_mate);
+
+	tell(sd);
+	if (mate != NULL)
+		tell(mate);
 }
 
 /* ---- broken locks ------------------------------------------------------------------ */
@@ -224,8 +263,10 @@ mend_group(struct slot *me, struct group *g, bool relinked)
 		if (relinked || (died && (ld_seq(&sd->sd_state) & SD_SUSPECT)))
 			salvage_condemn(sd);
 		f_and(&sd->sd_state, ~(uint32_t)SD_SUSPECT);
-		wait_wakeall(&sd->sd_rwait); /* G4 */
-		wait_wakeall(&sd->sd_wwait);
+	}
+	for (queue_t *hrq = g->g_heads; hrq != NULL; hrq = hrq->q_gnext) {
+		wake_all(hrq->q_stream); /* G4 */
+		tell(hrq->q_stream);
 	}
 }
 

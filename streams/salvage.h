@@ -21,7 +21,8 @@
  *      parked messages are on its list
  *   G3 each service procedure is enabled and on the run list: whatever
  *      back-enable or qenable died between two lines is made up for
- *   G4 everybody who sleeps is woken: he looks again, and sleeps again
+ *   G4 everybody who sleeps is woken: he looks again, and sleeps again; who asked for
+ *      signals or an eventfd is told of the streams that are condemned, and hung up so
  *   G5 the group is suspect no more
  *
  * invariant 1: whoever dies inside a group makes it suspect before its slot is
@@ -31,8 +32,8 @@
  * invariant 3: memory that may be reachable from two places is given up, never
  *   given to two owners.
  *
- * Condemned (SD_DAMAGED): every call gives EIO, for ever; the other end of a
- * pipe is hung up.  Closing works as ever.
+ * Condemned (SD_DAMAGED): every call gives EIO, poll POLLERR, for ever; the other
+ * end of a pipe is hung up.  Closing works as ever.
  *
  *   F1 a thread names the file whose references it changes (sl_file): from before
  *      it counts one until something else keeps it, and from before that keeps it
@@ -70,6 +71,8 @@
 void salvage_init(void);
 /* Inside sd's group: EIO from now on, and its other end hung up. */
 void salvage_condemn(struct stdata *sd);
+/* The events of that, where no sweep is to come (G4). */
+void salvage_tell(struct stdata *sd);
 /* The dead thread s of p, whose table is still as it was; before it is buried. */
 void salvage_thread(const struct slot *s, struct proc *p);
 /* After burials, and until nothing is suspect any more. */

@@ -185,6 +185,7 @@ condemn_passed(struct slot *me, struct file *f)
 	} else if (f->f_head != NULL) {
 		plumb_into(me, head_group(f->f_head));
 		salvage_condemn(f->f_head);
+		salvage_tell(f->f_head);
 		(void)head_unlinkall(me, f->f_head, false);
 		htrace_disown(me, f->f_head->sd_id);
 		plumb_exit(me);

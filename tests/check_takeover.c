@@ -7,6 +7,7 @@
 
 #include <sched.h>
 #include <stdio.h>
+#include <sys/testmod.h>
 #include <sys/wait.h>
 
 static atomic_int yields;
@@ -96,6 +97,90 @@ START_TEST(a_lock_of_the_dead_is_taken_over_without_a_yield)
 }
 END_TEST
 
+/* ---- who only waits ----------------------------------------------------------------- */
+
+/* Who asked to be told of this end, in every way there is. */
+struct waiter {
+	int w_fd;
+	int w_eventfd;
+	pthread_t w_thread;
+	atomic_int w_tid;
+	atomic_int w_error; /* of an ioctl that nobody answers */
+};
+
+static void *
+asking(void *arg)
+{
+	struct waiter *w = arg;
+	struct strioctl ic = {TM_MUTE, -1, 0, NULL};
+
+	atomic_store(&w->w_tid, gettid());
+	atomic_store(&w->w_error, str_ioctl(w->w_fd, I_STR, &ic) == -1 ? errno : EALREADY);
+	return NULL;
+}
+
+static void
+wait_begin(struct waiter *w, int fd)
+{
+	*w = (struct waiter){.w_fd = fd, .w_eventfd = str_eventfd(fd, POLLPRI)};
+	ck_assert_int_ge(w->w_eventfd, 0);
+	GIVES(str_ioctl(fd, I_SETSIG, S_ERROR | S_HANGUP), 0);
+	GIVES(str_ioctl(fd, I_PUSH, "testmod"), 0);
+	ck_assert_int_eq(pthread_create(&w->w_thread, NULL, asking, w), 0);
+	AWAIT(atomic_load(&w->w_tid) != 0);
+	until_asleep(atomic_load(&w->w_tid));
+}
+
+static bool
+ready(int eventfd)
+{
+	struct pollfd pfd = {.fd = eventfd, .events = POLLIN};
+
+	return poll(&pfd, 1, 0) == 1;
+}
+
+/* After a death: whoever waited was told if the end is of no use any more; true: it is not. */
+static bool
+wait_end(struct waiter *w, long n)
+{
+	bool condemned = str_write(w->w_fd, "", 1) == -1 && errno == EIO;
+	bool trouble = condemned || (polled(w->w_fd, POLLPRI) & POLLHUP);
+
+	if (condemned)
+		ck_assert_msg(polled(w->w_fd, POLLPRI) & POLLERR, "point %ld: no POLLERR", n);
+	ck_assert_msg(ready(w->w_eventfd) == trouble, "point %ld: the eventfd is%s ready", n,
+	    trouble ? " not" : "");
+	if (trouble)
+		AWAIT(atomic_load(&w->w_error) != 0);
+	return trouble;
+}
+
+START_TEST(who_only_waits_is_told_that_the_stream_is_condemned)
+{
+	struct waiter near, far;
+	bool done = false;
+	int told = 0, fd[2];
+
+	for (long n = 1; !done; n++) {
+		GIVES(str_pipe(fd), 0);
+		catch_signal(SIGPOLL, SA_RESTART);
+		wait_begin(&near, fd[0]);
+		wait_begin(&far, fd[1]);
+		done = die_at(n, write_some, fd[0]);
+		(void)ustr_service(0);
+		if (wait_end(&near, n) | wait_end(&far, n)) {
+			AWAIT(atomic_load(&caught) > 0);
+			told++;
+		}
+		GIVES(str_close(fd[0]), 0);
+		GIVES(str_close(fd[1]), 0);
+		pthread_join(near.w_thread, NULL);
+		pthread_join(far.w_thread, NULL);
+	}
+	ck_assert_int_gt(told, 0);
+}
+END_TEST
+
 int
 main(void)
 {
@@ -107,8 +192,10 @@ main(void)
 		return 77;
 	}
 	s = suite_create("takeover");
+	setenv("USTREAMS_HELPER", "0", 1); /* the dead are buried when a test says so */
 	tc = group(s, "killed", 300);
 	tcase_add_test(tc, a_push_after_a_killed_one_counts_the_modules_that_are_there);
 	tcase_add_test(tc, a_lock_of_the_dead_is_taken_over_without_a_yield);
+	tcase_add_test(tc, who_only_waits_is_told_that_the_stream_is_condemned);
 	return run_suite(s);
 }
