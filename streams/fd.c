@@ -59,6 +59,7 @@ call_enter_slow(struct call *c, int fd)
 		c->c_me = me;
 		c->c_fd = fd;
 		c->c_sigpipe = false;
+		st_rlx(&me->sl_fd, fd);
 		c->c_group = ld_acq(&e->fe_group);
 		if (!plumb_enter(me, c->c_group)) {
 			plumb_wait(me, c->c_group);

@@ -782,6 +782,78 @@ START_TEST(a_busy_writer_may_be_killed_at_any_time)
 }
 END_TEST
 
+/* A module, one thread at a time, in which whoever writes 'K' dies. */
+static int
+deadly_put(queue_t *q, mblk_t *mp)
+{
+	if (mp->b_datap->db_type == M_DATA && *mp->b_rptr == 'K')
+		raise(SIGKILL);
+	putnext(q, mp);
+	return 0;
+}
+
+static int
+deadly_open(queue_t *q, dev_t *dev, int oflag, int sflag, cred_t *cr)
+{
+	(void)dev, (void)oflag, (void)sflag, (void)cr;
+	qprocson(q);
+	return 0;
+}
+
+static int
+deadly_close(queue_t *q, int flag, cred_t *cr)
+{
+	(void)flag, (void)cr;
+	qprocsoff(q);
+	return 0;
+}
+
+static struct module_info deadly_info = {4301, "deadly", 0, INFPSZ, 1000, 200};
+static struct qinit deadly_init = {
+    deadly_put, NULL, deadly_open, deadly_close, NULL, &deadly_info, NULL};
+static struct streamtab deadly_tab = {&deadly_init, &deadly_init, NULL, NULL};
+
+static void *
+write_k(void *arg)
+{
+	(void)str_write(*(int *)arg, "K", 1);
+	return NULL;
+}
+
+static bool in_new_thread;
+
+/* The first call is the last one, of the child's only thread or of a new one. */
+static int
+die_in_the_module(void *arg)
+{
+	pthread_t t;
+
+	if (in_new_thread) {
+		NEED(pthread_create(&t, NULL, write_k, arg) == 0);
+		pthread_join(t, NULL);
+	}
+	(void)write_k(arg);
+	return 1;
+}
+
+/* What the module keeps may be half changed. */
+START_TEST(a_death_in_a_module_condemns_the_stream)
+{
+	int p[2];
+	pid_t pid;
+
+	GIVES(ustr_register_module("deadly", &deadly_tab, D_MTPERMOD | D_MP), 0);
+	make_pipe(p);
+	GIVES(str_ioctl(p[0], I_PUSH, "deadly"), 0);
+	in_new_thread = _i == 1;
+	pid = child(die_in_the_module, p);
+	ck_assert_int_eq(reap(pid, SOON), 128 + SIGKILL);
+	(void)ustr_service(0);
+	FAILS(str_write(p[0], "fine", 4), EIO);
+	close_pipe(p);
+}
+END_TEST
+
 /* And the library goes on for everybody else. */
 START_TEST(a_killed_process_leaves_other_streams_alone)
 {
@@ -1005,6 +1077,7 @@ ending(Suite *s)
 	tcase_add_loop_test(tc, data_sent_before_the_end_is_read_first, 0, 2);
 	tcase_add_loop_test(tc, only_exit_waits_for_the_close_time, 0, 2);
 	tcase_add_test(tc, a_busy_writer_may_be_killed_at_any_time);
+	tcase_add_loop_test(tc, a_death_in_a_module_condemns_the_stream, 0, 2);
 	tcase_add_test(tc, a_killed_process_leaves_other_streams_alone);
 	tcase_add_test(tc, a_stopped_process_delays_a_push_but_not_for_ever);
 	tcase_add_test(tc, a_stopped_process_does_not_hold_up_a_close);
