@@ -585,14 +585,14 @@ START_TEST(qprocsoff_ends_what_the_queue_still_waits_for)
 {
 	int fd = tm_stack("drv", _i ? "mp" : "pair", NULL);
 	struct hit h = {0};
-	int r = qtimeout(tm_rq(1), hit, &h, 5), w = qtimeout(tm_wq(1), hit, &h, 5);
+	int r = qtimeout(tm_rq(1), hit, &h, 50), w = qtimeout(tm_wq(1), hit, &h, 50);
 
 	tm_side(tm_rq(1))->puts = r;
 	tm_closed_hook = too_late;
 	tm_pop(fd);
 	tm_closed_hook = NULL;
 	ck_assert_int_eq(tm_newest->rd.srvs, -1);
-	tm_msleep(100);
+	tm_msleep(700);
 	ck_assert_int_eq(h.n, 0);
 	ck_assert_int_eq(quntimeout(NULL, r), -1);
 	ck_assert_int_eq(quntimeout(NULL, w), -1);
