@@ -158,7 +158,7 @@ wait_end(struct waiter *w, long n)
 START_TEST(who_only_waits_is_told_that_the_stream_is_condemned)
 {
 	struct waiter near, far;
-	bool done = false;
+	bool done = false, near_lost, far_lost;
 	int told = 0, fd[2];
 
 	for (long n = 1; !done; n++) {
@@ -168,7 +168,9 @@ START_TEST(who_only_waits_is_told_that_the_stream_is_condemned)
 		wait_begin(&far, fd[1]);
 		done = die_at(n, write_some, fd[0]);
 		(void)ustr_service(0);
-		if (wait_end(&near, n) | wait_end(&far, n)) {
+		near_lost = wait_end(&near, n);
+		far_lost = wait_end(&far, n);
+		if (near_lost || far_lost) {
 			AWAIT(atomic_load(&caught) > 0);
 			told++;
 		}
